@@ -11,12 +11,14 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := $(VENV)-bench
+ENGINES := $(VENV)-engines
 STAMPS := $(VENV)/.stamps
 INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(INSTALL) --require-hashes -r
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-header --no-emit-index-url
-SOURCES := retrieval_eval tests docs $(wildcard benchmarks)
+KERNEL := hatch_build.py retrieval_eval/ranking/_kernel.c
+SOURCES := hatch_build.py retrieval_eval tests docs $(wildcard benchmarks)
 WORKERS ?= 2
 
 # The other tested Python: the one of the two that .venv does not use, if it is installed.
@@ -50,16 +52,30 @@ test-main: $(STAMPS)/dev system
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not extra"
 
 .PHONY: test-all
-test-all: test-extra test-other-python ## Run what `make test` leaves out: slow tests, the other Python
+test-all: test-extra test-engines test-other-python ## Run what `make test` leaves out: slow tests, the other Python
 
 .PHONY: test-extra
 test-extra: $(STAMPS)/dev system
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider -m extra
 
+# In an environment of its own, so that the clients need not agree with the tests' packages.
+.PHONY: test-engines
+test-engines: $(ENGINES)/installed.lock ## Run the recipes of docs/engines.md with the vendors' clients
+	@PYTHONPATH=. $(ENGINES)/bin/python benchmarks/engines.py
+
 .PHONY: test-deep
 test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; add each one found as an @example
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser and not extra" tests/property tests/oracle tests/unit
+
+# Python allocates as C does, so that the sanitizers see it; what it never frees is no leak.
+.PHONY: sanitize
+sanitize: $(STAMPS)/dev ## Run the kernel of the ranking measures under compiler sanitizers
+	@$(BIN)/python hatch_build.py -g -O1 -UNDEBUG -fsanitize=address,undefined -fno-sanitize-recover=all
+	@status=0; LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONMALLOC=malloc $(BIN)/python -m pytest -q -p no:cacheprovider \
+		tests/unit/ranking tests/property/test_ranking.py || status=$$?; \
+	$(BIN)/python hatch_build.py; exit $$status
 
 .PHONY: system
 system:
@@ -106,7 +122,7 @@ coverage: $(STAMPS)/dev system ## List the lines that no test runs
 	$(BIN)/coverage report --skip-covered --show-missing
 
 .PHONY: schemas
-schemas: $(STAMPS)/dev ## Generate schemas/
+schemas: $(STAMPS)/dev ## Generate schemas/ and the table of docs/formats.md
 	@PYTHONPATH=. $(BIN)/python tests/generated.py
 
 .PHONY: docs
@@ -148,10 +164,11 @@ lock: $(STAMPS)/dev ## Update the lock files to pyproject.toml and the newest re
 	$(COMPILE) --upgrade --group dev --extra dask --extra pdf --extra search --extra postgres --extra serve \
 		-c requirements.lock -o requirements-dev.lock >/dev/null
 	$(COMPILE) --upgrade --group build --group bench -c requirements-dev.lock -o requirements-bench.lock >/dev/null
+	$(COMPILE) --upgrade --group engines -o requirements-engines.lock >/dev/null
 
 .PHONY: clean
 clean: ## Remove generated files and the environments
-	rm -rf $(VENV) $(VENV)-3.* $(BENCH) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(ENGINES) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find reports -mindepth 1 -maxdepth 1 ! -name README.md -exec rm -rf {} +
 	find retrieval_eval tests -name __pycache__ -prune -exec rm -rf {} +
 
@@ -160,7 +177,7 @@ $(BIN)/python:
 
 # The package is installed in editable mode without its dependencies, which come from the lock file.
 # An earlier distribution was called retrieval-eval; two distributions of the package are refused.
-$(STAMPS)/package: requirements.lock pyproject.toml | $(BIN)/python
+$(STAMPS)/package: requirements.lock pyproject.toml $(KERNEL) | $(BIN)/python
 	@echo "installing into $(VENV): the locked packages, then this one"
 	@$(BIN)/python $(LOCKED) requirements.lock
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes retrieval-eval
@@ -172,9 +189,14 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
 	@$(BIN)/python $(LOCKED) requirements-dev.lock
 	@touch $@
 
-$(BENCH)/installed.lock: requirements-bench.lock
+$(BENCH)/installed.lock: requirements-bench.lock $(KERNEL)
 	@echo "installing into $(BENCH): the locked packages to compare with, then this one"
 	@python="$$(.ci/find-python)"; "$$python" -m venv --clear $(BENCH)
 	@$(BENCH)/bin/python $(LOCKED) requirements-bench.lock
 	@$(BENCH)/bin/python $(INSTALL) --no-deps --no-build-isolation --editable .
 	@cp requirements-bench.lock $@
+
+$(ENGINES)/installed.lock: requirements-engines.lock
+	@python="$$(.ci/find-python)"; "$$python" -m venv --clear $(ENGINES)
+	@$(ENGINES)/bin/python $(LOCKED) requirements-engines.lock
+	@cp requirements-engines.lock $@

@@ -41,6 +41,8 @@ TREC_EVAL = {
     *(f"{name}.{','.join(map(str, CUTOFFS))}" for name in ("P", "recall", "ndcg_cut")),
     *("recip_rank", "map"),
 }
+SIX = ["P@10", "Recall@10", "nDCG@10", "Success@10", "RR", "AP"]
+TREC_EVAL_SIX = {"P.10", "recall.10", "ndcg_cut.10", "success.10", "recip_rank", "map"}
 IR_MEASURES = [
     *(ir_measures.parse_measure(f"{name}@{k}") for name in ("P", "R", "nDCG") for k in CUTOFFS),
     *(ir_measures.RR, ir_measures.AP),
@@ -51,7 +53,7 @@ RANX = [
 ]
 
 Source = Literal["dictionaries", "frames", "TREC files"]
-Scores = Literal["distinct", "half tied", "six grades"]
+Scores = Literal["distinct", "half tied", "six grades", "rounded to one decimal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Case:
     convention: Convention = "trec"
     depth: int = 100
     has_all_peers: bool = False
+    has_six_measures: bool = False
 
     @property
     def what(self) -> str:
@@ -76,30 +79,38 @@ class Case:
         parts += [self.scores] * (self.scores != "distinct")
         parts += ["documents in any order"] * (not self.is_ordered)
         parts += [f"convention `{self.convention}`"] * (self.convention != "trec")
+        parts += ["six measures"] * self.has_six_measures
         return ", ".join(parts)
 
 
 SMALL = {"queries": 1_000, "rounds": 15}
 LARGE = {"queries": 100_000, "rounds": 3}
+ROUNDED = {"scores": "rounded to one decimal"}
+GOALS = {2: 5, 10: 5, 50: 4}
+"""The goal by the number of judged documents."""
 MIDDLE = {"queries": 20_000, "rounds": 3, "has_all_peers": True}
 CASES = (
-    *(Case(**SMALL, judged=judged, goal=5) for judged in (2, 10, 50)),
-    Case(**SMALL, is_ordered=False, goal=None),
-    Case(**SMALL, convention="trec9", goal=3),
-    *(Case(**SMALL, judged=judged, scores="half tied", goal=3) for judged in (2, 10, 50)),
-    Case(**SMALL, scores="half tied", is_ordered=False, goal=None),
-    Case(**SMALL, scores="half tied", convention="trec9", goal=3),
-    Case(**SMALL, scores="six grades", goal=None),
+    *(Case(**SMALL, judged=judged, goal=goal) for judged, goal in GOALS.items()),
+    Case(**SMALL, is_ordered=False, goal=5),
+    Case(**SMALL, convention="trec9", goal=5),
     *(
-        Case(**MIDDLE, source=source, goal=None)
-        for source in ("dictionaries", "frames", "TREC files")
+        Case(**SMALL, judged=judged, scores="half tied", goal=goal)
+        for judged, goal in GOALS.items()
     ),
+    Case(**SMALL, scores="half tied", is_ordered=False, goal=5),
+    Case(**SMALL, scores="half tied", convention="trec9", goal=5),
+    Case(**SMALL, scores="six grades", goal=5),
+    *(
+        Case(**SMALL, **ROUNDED, judged=judged, has_six_measures=True, goal=goal)
+        for judged, goal in GOALS.items()
+    ),
+    *(Case(**MIDDLE, source=source, goal=5) for source in ("dictionaries", "frames", "TREC files")),
     Case(**LARGE, judged=2, goal=5),
-    Case(**LARGE, judged=50, goal=5),
+    Case(**LARGE, judged=50, goal=4),
     Case(**LARGE, goal=5),
-    Case(**LARGE, convention="trec9", goal=3),
-    Case(**LARGE, scores="half tied", goal=3),
-    Case(**LARGE, source="frames", goal=8),
+    Case(**LARGE, convention="trec9", goal=5),
+    Case(**LARGE, scores="half tied", goal=5),
+    Case(**LARGE, source="frames", goal=9),
     Case(**LARGE, source="TREC files", goal=8),
 )
 QUICK = (
@@ -141,17 +152,21 @@ def nested(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
     return data
 
 
-def ours(qrels: object, run: object, convention: Convention = "trec") -> Task:
+def ours(qrels: object, run: object, case: Case) -> Task:
+    measures = SIX if case.has_six_measures else OURS
+
     def task() -> object:
-        result = evaluate_rankings(qrels, run, OURS, convention=convention)
+        result = evaluate_rankings(qrels, run, measures, convention=case.convention)
         return result.scores, result.means
 
     return task
 
 
-def trec_eval(qrels: Callable[[], dict], run: Callable[[], dict]) -> Task:
+def trec_eval(qrels: Callable[[], dict], run: Callable[[], dict], case: Case) -> Task:
+    measures = TREC_EVAL_SIX if case.has_six_measures else TREC_EVAL
+
     def task() -> object:
-        found = pytrec_eval.RelevanceEvaluator(qrels(), TREC_EVAL).evaluate(run())
+        found = pytrec_eval.RelevanceEvaluator(qrels(), measures).evaluate(run())
         names = next(iter(found.values()))
         return found, {name: np.mean([row[name] for row in found.values()]) for name in names}
 
@@ -183,38 +198,34 @@ def tasks_of(case: Case, folder: Path, peers: Sequence[str]) -> dict[str, Task]:
         run = tied(run, case.scores)
     if not case.is_ordered:
         run = shuffled(run)
-    made = FROM[case.source](qrels, run, folder, case.convention)
+    made = FROM[case.source](qrels, run, folder, case)
     return {name: made[name] for name in peers}
 
 
 def from_dictionaries(
-    qrels: pd.DataFrame, run: pd.DataFrame, _: Path, convention: Convention
+    qrels: pd.DataFrame, run: pd.DataFrame, _: Path, case: Case
 ) -> dict[str, Task]:
     judged, ranked = nested(qrels), nested(run)
     return {
-        "ours": ours(judged, ranked, convention),
-        "pytrec_eval": trec_eval(lambda: judged, lambda: ranked),
+        "ours": ours(judged, ranked, case),
+        "pytrec_eval": trec_eval(lambda: judged, lambda: ranked, case),
         "ir_measures": ir(lambda: judged, lambda: ranked),
         "ranx": ranx(lambda kind: kind(judged), lambda kind: kind(ranked)),
     }
 
 
-def from_frames(
-    qrels: pd.DataFrame, run: pd.DataFrame, _: Path, convention: Convention
-) -> dict[str, Task]:
+def from_frames(qrels: pd.DataFrame, run: pd.DataFrame, _: Path, case: Case) -> dict[str, Task]:
     renamed = qrels.rename(columns={"grade": "relevance"})
     return {
-        "ours": ours(qrels, run, convention),
-        "pytrec_eval": trec_eval(lambda: nested(qrels), lambda: nested(run)),
+        "ours": ours(qrels, run, case),
+        "pytrec_eval": trec_eval(lambda: nested(qrels), lambda: nested(run), case),
         "ir_measures": ir(lambda: renamed, lambda: run),
         # Its own from_df knows only columns of Python objects, and groups them more slowly.
         "ranx": ranx(lambda kind: kind(nested(qrels)), lambda kind: kind(nested(run))),
     }
 
 
-def from_files(
-    qrels: pd.DataFrame, run: pd.DataFrame, folder: Path, convention: Convention
-) -> dict[str, Task]:
+def from_files(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path, case: Case) -> dict[str, Task]:
     qrels_path, run_path = folder / "qrels.txt", folder / "run.txt"
     with qrels_path.open("w") as file:
         file.writelines(f"{q} 0 {d} {g}\n" for q, d, g in qrels.itertuples(index=False))
@@ -229,9 +240,11 @@ def from_files(
         return read
 
     return {
-        "ours": ours(qrels_path, run_path, convention),
+        "ours": ours(qrels_path, run_path, case),
         "pytrec_eval": trec_eval(
-            parsed(pytrec_eval.parse_qrel, qrels_path), parsed(pytrec_eval.parse_run, run_path)
+            parsed(pytrec_eval.parse_qrel, qrels_path),
+            parsed(pytrec_eval.parse_run, run_path),
+            case,
         ),
         "ir_measures": ir(
             lambda: ir_measures.read_trec_qrels(str(qrels_path)),
@@ -248,14 +261,17 @@ FROM = {"dictionaries": from_dictionaries, "frames": from_frames, "TREC files": 
 
 
 def tied(run: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return a run in which half of the scores are that of a neighbour, or all are few grades."""
+    """Return a run in which half of the scores are that of a neighbour, or all are few levels."""
     scores = run["score"].to_numpy().copy()
     if kind == "half tied":
         second = np.flatnonzero(np.random.default_rng(5).random(len(scores) // 2) < 0.5) * 2 + 1
         is_same = run["query_id"].to_numpy()[second] == run["query_id"].to_numpy()[second - 1]
         scores[second[is_same]] = scores[second[is_same] - 1]
-    else:
+    elif kind == "six grades":
         scores = np.floor(scores * 0.3)
+    else:
+        # Ten documents a score, as of a reranker that prints one decimal.
+        scores = np.round(scores / 20, 1)
     return run.assign(score=scores)
 
 

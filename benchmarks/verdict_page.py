@@ -14,8 +14,8 @@ are on [a page of their own](simulation.md).
 python benchmarks/verdict_simulation.py --studies 1000 --write
 ```
 
-writes this page. Durations of real trials need `RETRIEVAL_EVAL_REAL_RUNS`. Every row has its own
-seed, derived from its name.
+writes this page. Durations of real trials need `RETRIEVAL_EVAL_REAL_RUNS`, equal arms of a real
+study `RETRIEVAL_EVAL_STUDIES`. Every row has its own seed, derived from its name.
 """
 
 READING = """

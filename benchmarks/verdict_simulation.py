@@ -1,8 +1,9 @@
-"""Simulate comparisons whose truth is known, and count what the package says of them.
+r"""Simulate comparisons whose truth is known, and count what the package says of them.
 
 Prints Markdown; with --write it becomes docs/verdict-simulation.md.
 
-    RETRIEVAL_EVAL_REAL_RUNS=… python benchmarks/verdict_simulation.py --studies 1000 --write
+    RETRIEVAL_EVAL_REAL_RUNS=… RETRIEVAL_EVAL_STUDIES=… \
+        python benchmarks/verdict_simulation.py --studies 1000 --write
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from simulated_headlines import HEADLINE_KINDS, SHAPES, headline_row
+from simulated_models import ENDPOINTS, PAIRS, permuted_row
 from simulated_plans import LOOKS, MARGINS, PLANS, look_row, margin_row, plan_row
 from simulated_verdicts import many_arms_row, verdict_row
 from simulation import PROMISED, SIZES, Table, write_page
@@ -72,6 +74,16 @@ TABLES = [
         "arms | n | any pair | stated pair",
         many_arms_row,
         [(3, 30), (5, 10), (5, 30)],
+    ),
+    Table(
+        "Equal arms of a real study",
+        "Fifty tasks that two models, or one model with two efforts, really solved; which of the "
+        "two trials of a task belongs to which arm is drawn, and the treatment is stated to be the "
+        "agent. In %; at most 5 is promised for `better` or `worse`.",
+        "arms | verdict on | better or worse | fragile | no verdict",
+        permuted_row,
+        [(pair, metric) for pair in PAIRS for metric in ENDPOINTS],
+        times=0.5,
     ),
     Table(
         "Planned studies",

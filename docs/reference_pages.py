@@ -39,9 +39,7 @@ from retrieval_eval.report.columns import (
 from retrieval_eval.report.registered import FIGURES, TABLES
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
 from retrieval_eval.values import REASONS
-from tests.generated import absent_traps, all_traps, lab_results, proofs, source_of
-from tests.lab.drivers import UNPROVED
-from tests.lab.situations import SITUATIONS
+from tests.generated import absent_traps, all_traps, source_of
 from tests.traps import Certainty, Situation, Trap
 
 PROJECT: Final = Path(__file__).resolve().parents[1]
@@ -283,7 +281,6 @@ def formats() -> Iterator[str]:
         kept = ", ".join(item for item in get_args(Kept) if item in keeps)
         yield f"| {_coded(names)} | {what} | {kept} |"
         sources.setdefault(source_of(names[0]), []).extend(names)
-    yield from _proved()
     yield "\n## What the readers were written from\n"
     yield "Projects are given with commits. Where no file was seen, the reader was tested with"
     yield "files written by hand after that source.\n"
@@ -304,51 +301,6 @@ def formats() -> Iterator[str]:
             yield f"- *cut*: {dialect.cut or unknown}"
             yield f"- *finished*: {dialect.finished or unknown}"
             yield f"- *delegated*: {dialect.delegated or unknown}"
-
-
-_VERDICTS: Final = ("right", "possible", "wrong", "unread")
-_GIVEN: Final = {
-    "AGENTS.md": "instructions of the project",
-    "notes/attached.md": "a file that the prompt names",
-    "shop/rules/AGENTS.md": "instructions of a folder",
-}
-"""What the files are that a harness gives by itself, in the workspace of the lab."""
-
-
-def _proved() -> Iterator[str]:
-    """Yield what the lab found when it ran the harnesses that write the formats."""
-    yield "\n## What was run\n"
-    yield "The lab (`make lab`) runs a harness against a scripted model, in up to"
-    yield f"{len(SITUATIONS)} situations, and compares what the model was given with what is read."
-    yield "*Right*: every file and line. *Possible*: nothing false, but a file that was given is"
-    yield "only possible. *Wrong*: a file, a line or a sum is. *Not shown*: what the model was"
-    yield "given and the trace does not hold, so that no reading could know of it.\n"
-    yield "| format | run | right | possible | wrong | unread | states | not shown |"
-    yield f"|---|---|{'---:|' * len(_VERDICTS)}---|---|"
-    for name, found in proofs().items():
-        if not found:
-            source = source_of(name).partition(";")[0]
-            read = f"read from {source}" if source else "read from its description"
-            reason = UNPROVED.get(name, "its run has no result yet")
-            yield f"| `{name}` | {_cell(f'not run: {reason}; {read}')} |{'  |' * 6}"
-        for proof in found:
-            counts = [proof.traces["verdicts"].get(verdict, 0) for verdict in _VERDICTS]
-            harness = " ".join((proof.harness, proof.run["version"], *proof.kind.split()[1:]))
-            stated = ", ".join(proof.traces.get("stated", ())) or "\u2013"
-            unseen = [_GIVEN.get(f, f"`{f}`") for f in proof.traces.get("given_unseen", ())]
-            unread = proof.traces.get("given_unread", ())
-            unread = [f"{_GIVEN.get(f, f'`{f}`')} (not read)" for f in unread]
-            has_sub_agents = "not_run" not in proof.run["situations"].get("delegate", {"not_run"})
-            if has_sub_agents and "sub-agents" not in FORMATS[name].keeps:
-                unseen.append("calls of sub-agents")
-            shown = ", ".join([*unseen, *unread]) or "\u2013"
-            numbers = " | ".join(map(str, counts))
-            run = f"{harness}, {proof.run['date']}"
-            yield f"| `{name}` | {run} | {numbers} | {stated} | {shown} |"
-    yield "\nNot to be run today:\n"
-    for harness, run in lab_results().items():
-        if "not_run" in run:
-            yield f"- **{harness}**: {run['not_run']}."
 
 
 def _coded(names: list[str]) -> str:

@@ -56,8 +56,10 @@ GONE_OPTIONS = {
         "--runs-root": "name the path of a run, or set $RETRIEVAL_EVAL_RUNS_ROOT.",
         "--data --jobs --reports-dir --corpus-file --backlog": "retrieval-eval.toml states it.",
         "--seed": "it is fixed; in Python it is a parameter.",
-        "--pdf --renderer --privacy --trials": "`retrieval-eval report` has it; with --pdf it "
-        "takes the notebook beside a page, too.",
+        "--pdf --renderer --privacy": "`retrieval-eval report` has it; with --pdf it takes the "
+        "notebook beside a page, too.",
+        "--trials": "a table of trials is named as RUN; pages of trials are written by "
+        "`retrieval-eval report`.",
         "--force": "remove a page to have it made again.",
         "--report": "`retrieval-eval report A B` makes the page of two search runs, "
         "`retrieval-eval report DATA` that of a folder of them.",

@@ -68,11 +68,11 @@ searched_options = together(
 
 def searched_runs(runs: Sequence[str]) -> list[Path] | None:
     """Return the files of search runs that are named by file or label; None where one is not."""
-    from retrieval_eval.agents.door import is_table
+    from retrieval_eval.agents.door import holds_trials
     from retrieval_eval.errors import BadInputError
     from retrieval_eval.io.files import probe
 
-    if not runs or any(probe(Path(run).is_dir) or is_table(run) for run in runs):
+    if not runs or any(probe(Path(run).is_dir) or holds_trials(Path(run)) for run in runs):
         return None
     try:
         return run_files(runs)

@@ -181,6 +181,7 @@ def _print_transfer(found: Mapping[str, Any], confidence: float) -> None:
 
 def _print(found: SearchDiff) -> None:
     from retrieval_eval.search.change import diff_text as tables
+    from retrieval_eval.search.change.causes import TITLE
 
     for sentence in [*([found.banner] if found.banner else []), *found.notices]:
         echo(sentence)
@@ -192,6 +193,11 @@ def _print(found: SearchDiff) -> None:
     echo("")
     for sentence in tables.summary_sentences(found):
         echo(sentence)
+    if found.causes:
+        echo("")
+        echo(f"{TITLE}:")
+    for cause in found.causes:
+        echo(f"- {cause.sentence}.")
     for name in tables.headline(found):
         _print_queries(f"Queries behind {name}", tables.mover_rows(found, name), texts=3)
     title = "Failed, refused, empty or asked in one run only"

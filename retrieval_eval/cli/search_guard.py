@@ -150,7 +150,15 @@ def guard(
                 queries = write_pinned(pinned, gold_path, size=n_pinned)
             run_path = _measured(retriever, gold_path, queries)
         files = baseline, thresholds_file, gold_path, queries
-        _init(run_path, *files, slices, force=force, accept_weak=accept_weak, as_json=as_json)
+        _init(
+            run_path,
+            *files,
+            slices,
+            noise or found_in_data(NOISE),
+            force=force,
+            accept_weak=accept_weak,
+            as_json=as_json,
+        )
         return
     if not runs or retriever is not None or n_pinned is not None:
         raise click.UsageError(
@@ -197,6 +205,7 @@ def _init(
     gold: Path,
     queries: Path | None,
     slices: tuple[str, ...],
+    noise: Path | None,
     *,
     force: bool,
     accept_weak: bool,
@@ -218,6 +227,7 @@ def _init(
         queries=queries,
         slices=slices,
         accept_weak=accept_weak,
+        noise=noise,
     )
     steps = next_steps(adoption, [gold, *([] if queries is None else [queries])])
     written = write_adoption(adoption, force=force)

@@ -263,6 +263,18 @@ def first_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
         return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
 
 
+def last_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
+    """Return the end of a file and None, or empty bytes and a problem sentence."""
+    if not is_inside(path, root):
+        return b"", f"{label(path, root)}: a link that leads out of the tree is not followed"
+    try:
+        with opened(path) as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - HEAD_BYTES))
+            return stream.read(), None
+    except OSError as error:
+        return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
+
+
 def content_kind(head: bytes) -> str:
     r"""Return what a file holds, judged by its beginning, as words for a message.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from retrieval_eval.model.common import (
+    EMPTY_LIST,
     Count,
     Day,
     GeneratedAt,
@@ -20,6 +21,7 @@ from retrieval_eval.model.common import (
     about,
     as_second,
 )
+from retrieval_eval.model.search_diff import Cause
 from retrieval_eval.model.search_run import JudgeFacts, RunHeader
 
 # --------------------------------------------------------------------------------------------------
@@ -385,6 +387,11 @@ class GuardRuling(Record, frozen=True, kw_only=True):
             unit="queries",
         ),
     ] = None
+
+    causes: Annotated[
+        tuple[Cause, ...],
+        about("What explains the change, the most telling first; at most five"),
+    ] = EMPTY_LIST
 
     @classmethod
     def upgraded(cls, document: Any) -> Any:

@@ -183,6 +183,41 @@ class LabelSplit(Record, frozen=True, kw_only=True):
     metrics: Annotated[dict[str, SplitMetric], about("By name")]
 
 
+CauseCode = Literal[
+    "other_ids",
+    "rank_shift",
+    "fewer_results",
+    "corpus",
+    "area",
+    "query_kind",
+    "id_part",
+    "documents_gone",
+    "documents_new",
+    "empty",
+    "determinism",
+    "latency",
+    "drop",
+]
+
+
+class Cause(Record, frozen=True, kw_only=True):
+    """One thing that explains a change, or a metric that clearly fell."""
+
+    code: Annotated[
+        CauseCode,
+        about(
+            "Which pattern. Of all rankings: other_ids, rank_shift, fewer_results. Of the queries"
+            " that got worse: corpus, area, query_kind, empty. Of lost documents: id_part,"
+            " documents_gone; documents_new push others down. Of the system: determinism, latency."
+            " drop: the metrics that fell"
+        ),
+    ]
+    sentence: Annotated[str, about("In words, with counts and an example; without a full stop")]
+    n: Annotated[Count, about("Queries or documents it is true of")]
+    n_of: Annotated[Count, about("Of so many")]
+    example: Annotated[str, about("Id of a query that shows it")]
+
+
 class QueryValues(Record, frozen=True, kw_only=True):
     """Both values."""
 
@@ -301,6 +336,10 @@ class SearchDiff(Record, frozen=True, kw_only=True):
     setup: Annotated[
         tuple[SetupDifference, ...],
         about("Every field of the set-up that differs, versions and settings included"),
+    ] = EMPTY_LIST
+    causes: Annotated[
+        tuple[Cause, ...],
+        about("What explains the change, the most telling first; at most five"),
     ] = EMPTY_LIST
     metrics: Annotated[dict[str, MetricDifference], about("Changes over all queries, by metric")]
     flagged: Annotated[tuple[str, ...], about("Metrics that moved by more than the flag level")]

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.ranking.hits import Column, Hits
 from retrieval_eval.ranking.measures import Measure
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
-    from retrieval_eval.ranking.scoring import Scorer
-    from retrieval_eval.ranking.table import Floats
+    Floats = NDArray[np.float64]
 else:  # annotations are looked up where a signature is shown, which is no reason to load numpy
-    Floats = Scorer = Any
+    Floats = Any
 
 Convention = Literal["trec", "trec9"]
-
-_BLOCK: Final = 1 << 12
-_LIMB_BITS: Final = 30
-_LIMBS: Final = 3
 
 
 class RankingResult(msgspec.Struct, frozen=True):
@@ -42,15 +41,14 @@ class RankingResult(msgspec.Struct, frozen=True):
     unjudged_queries: tuple[str, ...]
     scores: Mapping[str, Floats]
     """One number a query for each measure; NaN exactly where it is not computable."""
-    _scorer: Scorer | Callable[[], Scorer]
+    means: dict[str, Value]
+    """The exactly summed mean of each measure; n is the number of queries it rests on."""
+    hits: Hits
+    """The judged documents behind the numbers."""
 
     def __repr__(self) -> str:
         names = ", ".join(map(str, self.measures))
         return f"<RankingResult of {len(self.query_ids)} queries ({self.convention}): {names}>"
-
-    def arrays(self) -> Scorer:
-        """Return the hits behind the numbers."""
-        return self._scorer() if callable(self._scorer) else self._scorer
 
     @property
     def per_query(self) -> pd.DataFrame:
@@ -67,27 +65,21 @@ class RankingResult(msgspec.Struct, frozen=True):
         return pd.DataFrame(scores, index=index, columns=list(self.scores), copy=False)
 
     @property
-    def means(self) -> dict[str, Value]:
-        """The exactly summed mean of each measure; n is the number of queries it rests on."""
-        if isinstance(self.scores, Columns):
-            return {name: _mean(column) for name, column in self.scores.lists.items()}
-        return _means(self.scores)
-
-    @property
     def not_computable(self) -> dict[str, dict[str, int]]:
         """For each measure, how many queries have no value, by reason code."""
-        import numpy as np
+        return {
+            str(measure): dict(Counter(filter(None, self._reasons(measure))))
+            for measure in self.measures
+        }
 
-        counts, scorer = {}, self.arrays()
-        for measure in self.measures:
-            gap = np.isnan(self.scores[str(measure)])
-            lacks_truth = int((gap & scorer.lacks_ground_truth(measure)).sum())
-            found = {
-                "no_ground_truth": lacks_truth,
-                "nothing_retrieved": int(gap.sum()) - lacks_truth,
-            }
-            counts[str(measure)] = {reason: n for reason, n in found.items() if n}
-        return counts
+    def _reasons(self, measure: Measure) -> list[str | None]:
+        """Return for each query why it has no value of a measure; None where it has one."""
+        empty = "nothing_retrieved" if measure.name == "Judged" else "no_ground_truth"
+        pairs = zip(self.scores[str(measure)].tolist(), self.hits.n_judged, strict=True)
+        return [
+            None if score == score else empty if n_judged else "no_ground_truth"
+            for score, n_judged in pairs
+        ]
 
     def value(self, query_id: str, measure: str) -> Value:
         """Return one query's measure, or why it has none.
@@ -104,8 +96,7 @@ class RankingResult(msgspec.Struct, frozen=True):
         if not math.isnan(score):
             return Value.of(score, 1)
         parsed = next(known for known in self.measures if str(known) == measure)
-        lacks_truth = bool(self.arrays().lacks_ground_truth(parsed)[row])
-        return Value.missing("no_ground_truth" if lacks_truth else "nothing_retrieved")
+        return Value.missing(self._reasons(parsed)[row] or "")
 
     @property
     def tie_bands(self) -> pd.DataFrame:
@@ -116,97 +107,51 @@ class RankingResult(msgspec.Struct, frozen=True):
         one; without ties it is empty. Documents of a tie that stand on both sides of a cut-off
         are what widens a band.
         """
-        import numpy as np
         import pandas as pd
 
-        hits = self.arrays().hits
-        tied = np.zeros(len(self.query_ids), dtype=bool)
-        tied[hits.query[hits.n_tied > 1]] = True
-        names = np.array(self.query_ids, dtype=object)
-        low, high = (self._extremes(is_best=is_best) for is_best in (False, True))
-        parts = []
-        for measure, scores in self.scores.items():
-            rows = np.flatnonzero(tied & ~np.isnan(scores))
-            columns = {"low": low[measure], "value": scores, "high": high[measure]}
-            part = {name: column[rows] for name, column in columns.items()}
-            parts.append(pd.DataFrame({"query_id": names[rows], "measure": measure, **part}))
-        bands = pd.concat(parts, ignore_index=True)
-        return bands.astype({"query_id": "str", "measure": "str"})
+        return pd.DataFrame(self.tied()).astype({"query_id": "str", "measure": "str"})
+
+    def tied(self) -> dict[str, Any]:
+        """Return the columns of `tie_bands` as arrays, without pandas."""
+        import numpy as np
+
+        tied = np.array(self.hits.is_tied, dtype=bool)
+        low, high = (Columns(self._extreme(is_best=is_best)[0]) for is_best in (False, True))
+        rows = [np.flatnonzero(tied & ~np.isnan(scores)) for scores in self.scores.values()]
+        found = {
+            name: np.concatenate(
+                [columns[key][of] for key, of in zip(self.scores, rows, strict=True)]
+            )
+            for name, columns in (("low", low), ("value", self.scores), ("high", high))
+        }
+        names = np.array(self.query_ids, dtype=object)[np.concatenate(rows)]
+        measures = np.repeat(np.array(list(self.scores), dtype=object), list(map(len, rows)))
+        return {"query_id": names, "measure": measures, **found}
 
     @property
     def mean_bands(self) -> dict[str, tuple[Value, Value]]:
         """The smallest and largest mean of each measure over all orders of tied documents."""
-        low, high = (self._extremes(is_best=is_best) for is_best in (False, True))
-        lowest, highest = _means(low), _means(high)
+        lowest, highest = (self._extreme(is_best=is_best)[1] for is_best in (False, True))
         return {name: (lowest[name], highest[name]) for name in self.scores}
 
-    def _extremes(self, *, is_best: bool) -> dict[str, Floats]:
-        import numpy as np
-
-        scorer = self.arrays()
-        scorer = scorer.of(scorer.hits.extreme(is_best=is_best))
-        return {
-            str(measure): np.where(
-                np.isnan(self.scores[str(measure)]), np.nan, scorer.score(measure)
-            )
-            for measure in self.measures
-        }
+    def _extreme(self, *, is_best: bool) -> tuple[dict[str, Column], dict[str, Value]]:
+        undefined = math.nan if self.convention == "trec" else 0.0
+        return self.hits.extreme(is_best=is_best).measured(self.measures, undefined)
 
 
 class Columns(Mapping[str, "Floats"]):
-    """Numbers of few queries in lists; arrays where they are read."""
+    """Numbers of all queries as they were computed; arrays where they are read."""
 
-    def __init__(self, lists: dict[str, list[float]]) -> None:
-        self.lists = lists
+    def __init__(self, columns: Mapping[str, Column]) -> None:
+        self._columns = columns
 
     def __getitem__(self, name: str) -> Floats:
         import numpy as np
 
-        return np.array(self.lists[name], dtype=np.float64)
+        return np.frombuffer(self._columns[name], dtype=np.float64)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.lists)
+        return iter(self._columns)
 
     def __len__(self) -> int:
-        return len(self.lists)
-
-
-def _mean(scores: list[float]) -> Value:
-    present = [score for score in scores if not math.isnan(score)]
-    if not present:
-        return Value.missing("no_computable_values")
-    return Value.of(math.fsum(present) / len(present), len(present))
-
-
-def _means(scores: Mapping[str, Floats]) -> dict[str, Value]:
-    """Return the mean of each column without its gaps, of the sum as it is rounded once."""
-    import numpy as np
-
-    n_queries = max(map(len, scores.values()))
-    n = np.zeros(len(scores), dtype=np.int64)
-    sums = [0] * len(scores)
-    is_exact = np.ones(len(scores), dtype=bool)
-    for start in range(0, n_queries, _BLOCK):
-        rest = np.array([column[start : start + _BLOCK] for column in scores.values()])
-        is_there = ~np.isnan(rest)
-        n += is_there.sum(axis=1)
-        rest[~is_there] = 0
-        # Sums of whole numbers below 2**53 are exact in floating point.
-        for limb in range(_LIMBS):
-            rest *= 1 << _LIMB_BITS
-            # Towards 0: what is left of a small negative number stays as it is.
-            whole = np.trunc(rest)
-            rest -= whole
-            shift = _LIMB_BITS * (_LIMBS - limb - 1)
-            for row, part in enumerate(whole.sum(axis=1).tolist()):
-                sums[row] += int(part) << shift
-        is_exact &= ~rest.any(axis=1)
-    found = {}
-    for row, (name, column) in enumerate(scores.items()):
-        if not n[row] or not is_exact[row]:
-            # No number, or one too small for the limbs.
-            found[name] = _mean(column.tolist())
-        else:
-            total = sums[row] / (1 << _LIMB_BITS * _LIMBS)
-            found[name] = Value.of(total / int(n[row]), int(n[row]))
-    return found
+        return len(self._columns)

@@ -95,9 +95,18 @@ def to_svg(figure: Figure) -> str:
 
     Call it inside :func:`canvas` or :func:`themed`, whose style fixes the hash salt.
     """
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     stream = io.StringIO()
     blank = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        # Laid out once, and with the measures of SVG: savefig does it twice.
+        FigureCanvasSVG(figure)
+        engine.execute(figure)
+        figure.set_layout_engine(None)
     figure.savefig(stream, format="svg", metadata=blank)
+    figure.set_layout_engine(engine)
     svg = stream.getvalue()
     svg = svg[svg.index("<svg") :].replace("<svg", _HEAD, 1)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -30,9 +31,7 @@ from retrieval_eval.model.impact import (
 )
 from retrieval_eval.model.metrics import TrialOutcome
 from retrieval_eval.model.search_diff import (
-    ChangedTop,
     MetricDifference,
-    MovedDocument,
     QueryDifference,
     QueryOutcome,
 )
@@ -44,9 +43,7 @@ from retrieval_eval.model.search_history import (
     Quarter,
 )
 from retrieval_eval.model.search_run import (
-    AtRandom,
     Claim,
-    Component,
     GoldSetFacts,
     MetricChange,
     MetricMean,
@@ -56,7 +53,7 @@ from retrieval_eval.model.search_run import (
     RocPoint,
     RunSlice,
 )
-from retrieval_eval.model.summary import ExcludedFolder, MetricSummary, RunSummary
+from retrieval_eval.model.summary import ExcludedFolder
 from retrieval_eval.report.names import LABELS
 
 
@@ -121,7 +118,7 @@ def _field(
         elif get_origin(found) is dict:
             found, own = _described(get_args(found)[1])
         else:
-            found, own = _described(get_type_hints(found, include_extras=True)[step])
+            found, own = _described(_hints(found)[step])
         facts = own or facts
     described = facts[0] if facts else Meta(description="")
     return Column(
@@ -132,6 +129,12 @@ def _field(
         f"{at}/{path}" if at else path,
         path,
     )
+
+
+@cache
+def _hints(struct: type[Struct]) -> dict[str, Any]:
+    """Return the types of the fields of a struct; resolving them is slow."""
+    return get_type_hints(struct, include_extras=True)
 
 
 def _described(hint: Any) -> tuple[Any, list[Meta]]:
@@ -422,6 +425,38 @@ FRAMES: Final[Frames] = {
         "n_expected | integer | files | Ground-truth files among them | events[]",
         "is_first | boolean | | It brought the first hit of the trial | events[]",
     ),
+    "files_read": _frame(
+        "one row a file that sessions without ground truth read, most widely opened first",
+        "file | text | | File, with its repository where a trace names one | trace",
+        "opened_in | text | | Sessions that opened it, of all | trace",
+        "how_much | text | | How much of its lines all sessions were shown together | trace",
+        "n_reads | integer | calls | How often it was opened | trace",
+        "n_opened | integer | sessions | Sessions that opened it | trace",
+        "n_attached | integer | sessions | Sessions that were shown it without a call | trace",
+        "n_found | integer | sessions | Found by a search that showed lines, never opened | trace",
+        "n_named | integer | sessions | Certain by name alone | trace",
+        "n_possible | integer | sessions | Possible at most | trace",
+        "n_lines | integer | lines | Its length, where it was shown whole | trace",
+        "share | number | 0–1 | Part of its lines that all sessions were shown together | trace",
+        "by | list | | Tools that showed it with how often, `shell` being any command | trace",
+        "agents | list | | Main agent and sub-agents that were shown it | trace",
+    ),
+    "tools_read": _frame(
+        "one row a kind of tool of sessions without ground truth",
+        "kind | text | | Kind of tool | trace",
+        "n_calls | integer | calls | Calls | trace",
+        "n_errors | integer | calls | Calls that failed | trace",
+        "result_tokens | integer | tokens | Tokens of the results, estimated | trace",
+    ),
+    "agents_read": _frame(
+        "one row an agent of a session without ground truth",
+        "session | text | | Session | trace",
+        "agent | text | | Main agent, or id of the sub-agent | trace",
+        "n_calls | integer | calls | Its calls | trace",
+        "n_files_opened | integer | files | Files it opened | trace",
+        "tokens | integer | tokens | Of the messages up to its calls, if counted | trace",
+        "result_tokens | integer | tokens | Tokens of the results, estimated | trace",
+    ),
     "missed": _frame(
         "one row a task and ground-truth file, most missed first",
         _fields(TrialMetrics, "benchmark task_name", prefix="provenance"),
@@ -447,24 +482,14 @@ FRAMES: Final[Frames] = {
         _fields(ExcludedFolder, "config_name path reason detail", at="excluded[]"),
     ),
     "pairs": _of_studies("pairs"),
-    "statistics": _of_studies("estimates"),
     "gate": _of_studies("gate"),
-    "pair_ledger": _of_studies("ledger"),
     "views": _of_studies("views"),
-    "slices": _of_studies("slices"),
     "associations": _frame(
         "one row an association",
         "label | text | | The row as it is printed | computed",
         _scalars(Association),
     ),
     "first_hits": _of_study("first_hits"),
-    "summary": _frame(
-        "one row a config and metric",
-        _fields(RunSummary, "run_id"),
-        "config_name | text | | Config | configs key",
-        "metric | text | | Metric | configs/*/metrics key",
-        _fields(MetricSummary, "mean median n n_not_computable", at="configs/*/metrics/*"),
-    ),
 }
 
 TRIAL_FRAMES: Final[Frames] = {
@@ -616,19 +641,6 @@ SEARCH_FRAMES: Final[Frames] = {
         "noise file",
         _fields(GuardRow, "n_queries n_up n_down p_adjusted reasons", at="guard"),
     ),
-    "components": _frame(
-        "one row a component of the composite",
-        _fields(Component, "name value floor ceiling margin n passes", at="composite/components[]"),
-    ),
-    "random_documents": _frame(
-        "one row a metric: what random documents of the corpus would get",
-        "measure | text | | Metric | random/metrics key",
-        _fields(
-            AtRandom,
-            "value n difference difference_low difference_high is_beaten reason",
-            at="random/metrics/*",
-        ),
-    ),
     "roc": _frame(
         "one row a threshold of the top score: what refusing below it does",
         _fields(RocPoint, "threshold true_positive_rate false_refusal_rate", at="abstention/roc[]"),
@@ -644,18 +656,6 @@ SEARCH_FRAMES: Final[Frames] = {
             claim="The claim; absent in private reports",
         ),
     ),
-    "transfer": _frame(
-        "one row a metric and corpus that is left out",
-        "metric | text | | Metric | transfer",
-        "corpus | text | | Corpus that is left out | transfer",
-        "others_points | number | points | Change over the queries of all other corpora | transfer",
-        "held_out_points | number | points | Change over those of the corpus left out | transfer",
-        "ci_low_points | number | points | Lower end of the interval of the latter | transfer",
-        "ci_high_points | number | points | Its upper end | transfer",
-        "n_pairs | integer | queries | Queries of the corpus left out | transfer",
-        "verdict | text | code | holds, reverses, vanishes, no_change or not_computable | transfer",
-        "is_clear | boolean | | Whether the interval leaves out 0 | transfer",
-    ),
     "agreement": _frame(
         "one row a pair of labellers, corpus and weighting",
         "labeller_a | text | | One labeller; absent in private reports | gold set",
@@ -669,17 +669,6 @@ SEARCH_FRAMES: Final[Frames] = {
         "n | integer | pairs | Documents of queries that both graded | gold set",
         "n_queries | integer | queries | Queries of these pairs | gold set",
     ),
-    "labels": _frame(
-        "one row a source of labels: who made them",
-        "source | text | | bootstrap (feedback) or chair (reviewed by a person) | gold set",
-        "n_queries | integer | queries | Queries asked of this source | gold set",
-        "n_pairs | integer | pairs | Their judged documents | gold set",
-        "n_by_one | integer | pairs | Those one named person graded | gold set",
-        "n_by_more | integer | pairs | Those two or more graded | gold set",
-        "n_settled | integer | pairs | Those a third person decided on | gold set",
-        "n_anchored | integer | pairs | Those with place and digest of the text that was judged "
-        "| gold set",
-    ),
     "stale_labels": _frame(
         "one row a judged pair that the corpus has left behind",
         "id | text | | Query id of the gold set | query",
@@ -687,14 +676,6 @@ SEARCH_FRAMES: Final[Frames] = {
         "doc | text | | Judged document | gold set",
         "grade | integer | grade | Its grade | gold set",
         "reason | text | code | document_gone or text_changed | corpus",
-    ),
-    "to_judge": _frame(
-        "one row an unjudged document, the most telling first",
-        "id | text | | Query id of the gold set | query",
-        "doc | text | | Unjudged document | ranking",
-        "gain_points | number | points | How much narrower judging it can make the bounds of "
-        "the headline measures | gold set",
-        "rank | integer | rank | Where it was ranked | ranking",
     ),
 }
 
@@ -748,22 +729,6 @@ DIFF_FRAMES: Final[Frames] = {
     "outcomes": _frame(
         "one row a query that failed, or that the runs did not both answer, refuse or leave empty",
         _fields(QueryOutcome, "id query a b", at="outcomes[]", query=_ASKED),
-    ),
-    "documents": _frame(
-        "one row a query, cut-off and document that came or went",
-        _fields(QueryDifference, "id", at="queries[]"),
-        "k | integer | rank | Cut-off | queries[]/documents key",
-        "moved | text | | Gained or lost within the cut-off | queries[]/documents/* key",
-        _fields(MovedDocument, "doc grade rank_a rank_b", at="queries[]/documents/*/*[]"),
-    ),
-    "first_documents": _frame(
-        "one row a query with another first document",
-        _fields(
-            ChangedTop,
-            "id query doc_a=a/doc grade_a=a/grade doc_b=b/doc grade_b=b/grade",
-            at="top1_changed[]",
-            query=_ASKED,
-        ),
     ),
 }
 

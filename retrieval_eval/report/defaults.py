@@ -50,6 +50,8 @@ class Defaults:
         Rows shown.
     notes
         Sentences below the table.
+    is_expected
+        Whether a page leaves the table out without a word where it has no row.
     """
 
     key: str
@@ -61,6 +63,7 @@ class Defaults:
     links: Mapping[str, str] = field(default_factory=dict)
     top: int | None = None
     notes: Sequence[str] | Callable[[pd.DataFrame], Sequence[str]] = ()
+    is_expected: bool = False
 
     def of_no_row(self) -> str:
         """Return the finding of a frame that has no row; by default the sentence that says why."""
@@ -237,6 +240,34 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         {"cause": lambda cause: CAUSES.get(cause, str(cause))},
         links=_PAGES,
         top=15,
+    ),
+    "run.files_read": Defaults(
+        "files-read",
+        "What the sessions read; certain content, certain names and what is only possible apart",
+        _columns(
+            "file, opened_in: Opened in, how_much: How much, n_reads: Reads, n_found: Found only, "
+            "n_attached: Attached, n_named: Name only, n_possible: Possible, by: By"
+        ),
+        words.files_read,
+        top=30,
+        notes=words.reading_notes,
+        is_expected=True,
+    ),
+    "run.tools_read": Defaults(
+        "tools-read",
+        "Tokens of results by kind of tool, estimated at 4 characters a token",
+        _columns("kind: Kind of tool, n_calls: Calls, n_errors: Failed, result_tokens: Tokens"),
+        is_expected=True,
+    ),
+    "run.agents_read": Defaults(
+        "agents-read",
+        "Agents of the sessions; tokens are those of the messages up to their calls",
+        _columns(
+            "session: Session, agent: Agent, n_calls: Calls, n_files_opened: Files opened, "
+            "tokens: Tokens, result_tokens: Of results"
+        ),
+        top=30,
+        is_expected=True,
     ),
     "run.missed": Defaults(
         "missed",

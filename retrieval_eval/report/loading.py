@@ -178,7 +178,7 @@ def load_run(
         privacy=privacy,
         trial_pages_at=trial_pages_at,
         details_at=details_at,
-        places=[Path(runs_root or "", name) for name in names if not is_url(name)],
+        traces=[done.job.trial for own in evaluation.runs for done in own.trials],
     )
     is_whole = where is None or (isinstance(where, str) and not where.strip())
     return run if where is None or is_whole else run.filter(where)

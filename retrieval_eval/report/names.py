@@ -128,6 +128,8 @@ PROBLEMS: Final[dict[str, str]] = {
     "failed": "no usable answer: the run has no verdict",
     "empty": "answered without any document; scores 0 where something is relevant",
     "refused": "everything found lay below the floor; counted among the empty",
+    "missing": "the file of rankings has no line for it: the run is incomplete",
+    "empty_in_file": "the file of rankings states that nothing was found",
     "fewer_than_k": "fewer documents than requested",
     "unsorted": "not in the order of the scores; ranked by score",
     "scores_rise": "the scores rise, as those of distances do; ranked by score",

@@ -66,7 +66,7 @@ parameters, inputs and code; it returns whether that one is kept."""
 PARAMETERS: Final = "params.yml"
 VERSIONS: Final = "versions.csv"
 FIGURE_FOLDER: Final = "figures"
-SHORT: Final = ("run_report", "trial_report")
+SHORT: Final = ("run_report", "trial_report", "search_report", "search_diff")
 """Notebooks whose pages leave out what has nothing to show, and only count the files beside."""
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
+
+from msgspec import structs
 
 from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs.layout import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.agents.study.associations import association_label
 from retrieval_eval.agents.study.compare import Comparison, compare
 from retrieval_eval.agents.study.frames import (
-    estimate_rows,
     gate_rows,
-    ledger_rows,
-    member_rows,
     pair_rows,
     view_rows,
 )
@@ -40,6 +39,7 @@ from retrieval_eval.report.exhibits import Block, Empty, Link, anchor, note, str
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.names import LABELS, reason_sentence
+from retrieval_eval.report.numbers import of
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.trial import Trial, find_trial, page_folders, without_content
 from retrieval_eval.values import DEFAULT_SEED, counted
@@ -47,6 +47,8 @@ from retrieval_eval.values import DEFAULT_SEED, counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from retrieval_eval.agents.runs.what_was_read import WhatWasRead
+    from retrieval_eval.records import TrialRef
     from retrieval_eval.report.filtering import Part, Where
 
 _COLUMNS: Final = {name: columns for name, (_, columns) in FRAMES.items()}
@@ -82,8 +84,8 @@ class Run(frames.Measured):
         none.
     details_at
         The page of details, relative to that of the run; empty where there is none.
-    places
-        The folders, logs and tables that the runs were read from.
+    traces
+        Where the traces of its trials are, which are read again where no trial has ground truth.
     """
 
     filtered_by = "trials"
@@ -103,14 +105,14 @@ class Run(frames.Measured):
         privacy: bool = False,
         trial_pages_at: str = "",
         details_at: str = "",
-        places: Sequence[Path] = (),
+        traces: Sequence[TrialRef] = (),
     ) -> None:
-        self.places = tuple(places)
         self.folders = tuple(folders)
         self.privacy = privacy
         self.part = part
         self.trial_pages_at = trial_pages_at
         self.details_at = details_at
+        self.traces = tuple(traces)
         self._new_names = new_names or [{}] * len(self.folders)
         self.summaries: tuple[RunSummary, ...] = (
             part.summaries
@@ -328,16 +330,19 @@ class Run(frames.Measured):
         return self._event_frames[1]
 
     @cached_property
-    def _event_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _event_frames(self) -> tuple[pd.DataFrame, pd.DataFrame, list[list[Row]]]:
+        """The frames that event documents give, and the ground truth of each trial as rows."""
         events: list[Row] = []
-        truths: list[Row] = []
+        truths: list[list[Row]] = []
         for trial in self.trial_files:
             document = trial.events()
-            events += self.event_rows(trial)
-            truths += ground_truth_rows(document, trial.identity)
+            rows = event_rows(document, trial.identity)
+            events += [row | {"arguments": None} for row in rows] if self.privacy else rows
+            truths.append(ground_truth_rows(document, trial.identity))
         return (
             make_frame(events, _COLUMNS["events"]),
-            make_frame(truths, _COLUMNS["ground_truth"]),
+            make_frame([row for own in truths for row in own], _COLUMNS["ground_truth"]),
+            truths,
         )
 
     @frames.handed_out
@@ -382,21 +387,13 @@ class Run(frames.Measured):
 
     @frames.handed_out
     def found_by(self) -> pd.DataFrame:
-        """One row a trial and kind of tool: the files it returned, and which brought the first.
-
-        Of trials with ground truth: in others no file is expected.
-        """
+        """One row a trial and kind of tool: the files it returned, and which brought the first."""
         rows: dict[tuple[Any, ...], Row] = {}
         hit: set[tuple[Any, ...]] = set()
-        known = {
-            tuple(trial.identity.values())
-            for trial in self.trial_files
-            if trial.metrics is not None and trial.metrics.coverage.has_ground_truth
-        }
         for event in plain_rows(self.events):
-            key = tuple(event[name] for name in IDENTITY)
-            if event["tool_category"] == "file_write" or key not in known:
+            if event["tool_category"] == "file_write":
                 continue
+            key = tuple(event[name] for name in IDENTITY)
             kind = str(event["tool_category"]).replace("_", " ")
             kind += " (MCP)" if event["is_mcp"] else ""
             start = dict(zip(IDENTITY, key, strict=True)) | {"kind": kind, "is_first": False}
@@ -444,15 +441,44 @@ class Run(frames.Measured):
                 )
         return make_frame(rows, _COLUMNS["evidence"])
 
+    @cached_property
+    def reading(self) -> WhatWasRead:
+        """What the sessions of a run read of which no trial has ground truth; else nothing."""
+        from retrieval_eval.agents.runs.what_was_read import reading_of
+
+        return reading_of(() if len(self.ground_truth) else self.traces)
+
+    @frames.handed_out
+    def files_read(self) -> pd.DataFrame:
+        """One row a file that sessions without ground truth read."""
+        columns = _COLUMNS["files_read"]
+        n = len(self.reading.sessions)
+        rows = []
+        for row in self.reading.files:
+            own: Row = {"opened_in": of(row.n_opened, n), "how_much": row.how_much}
+            own |= {"by": [f"{name} {times}" for name, times in row.by.items()]}
+            rows.append(structs.asdict(row) | own | {"agents": list(row.agents)})
+        return make_frame(rows, columns)
+
+    @frames.handed_out
+    def tools_read(self) -> pd.DataFrame:
+        """One row a kind of tool of sessions without ground truth."""
+        return make_frame(list(map(structs.asdict, self.reading.tools)), _COLUMNS["tools_read"])
+
+    @frames.handed_out
+    def agents_read(self) -> pd.DataFrame:
+        """One row an agent of a session without ground truth."""
+        return make_frame(list(map(structs.asdict, self.reading.agents)), _COLUMNS["agents_read"])
+
     @frames.handed_out
     def missed(self) -> pd.DataFrame:
         """One row a task and ground-truth file: scored trials, and those that missed it."""
         rows: dict[tuple[Any, ...], Row] = {}
-        for trial in self.trial_files:
+        for trial, truths in zip(self.trial_files, self._event_frames[2], strict=True):
             if trial.metrics is None or trial.metrics.file_level_metrics.file_recall is None:
                 continue
             config = str(trial.identity["config_name"])
-            for found in ground_truth_rows(trial.events(), trial.identity):
+            for found in truths:
                 names = {n: found[n] for n in ("benchmark", "task_name", "repository", "file")}
                 start: Row = names | {"n_trials": 0, "n_missed": 0, "missed_by": []}
                 row = rows.setdefault(tuple(names.values()), start)
@@ -475,11 +501,6 @@ class Run(frames.Measured):
         """The configurations that were stated to use MCP, or None where nothing was stated."""
         found = self.impact.parameters.get("mcp_configs")
         return None if found is None else tuple(found)
-
-    def event_rows(self, trial: TrialFiles) -> list[Row]:
-        """Return the events of a trial, in a private report without arguments."""
-        rows = event_rows(trial.events(), trial.identity)
-        return [row | {"arguments": None} for row in rows] if self.privacy else rows
 
     def linked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a copy of a frame of trials with the column ``page``, as :attr:`trials` has it.
@@ -521,45 +542,14 @@ class Run(frames.Measured):
         )
 
     @frames.handed_out
-    def summary(self) -> pd.DataFrame:
-        """One row a config and metric: mean, median, n and how many are not computable."""
-        columns = _COLUMNS["summary"]
-        rows = [
-            read_row(
-                values,
-                columns,
-                {"run_id": summary.run_id, "config_name": config, "metric": metric},
-            )
-            for summary in self.summaries
-            for config, aggregate in summary.configs.items()
-            for metric, values in aggregate.metrics.items()
-        ]
-        return make_frame(rows, columns)
-
-    @frames.handed_out
-    def statistics(self) -> pd.DataFrame:
-        """One row a metric, for every pair of configs: paired statistics."""
-        return self._of_comparisons("statistics", estimate_rows)
-
-    @frames.handed_out
     def gate(self) -> pd.DataFrame:
         """One row a rule of the validity gate, for every pair of configs."""
         return self._of_comparisons("gate", gate_rows)
 
     @frames.handed_out
-    def pair_ledger(self) -> pd.DataFrame:
-        """One row an arm and status of its trials, for every pair of configs."""
-        return self._of_comparisons("pair_ledger", ledger_rows)
-
-    @frames.handed_out
     def views(self) -> pd.DataFrame:
         """One row a view and metric, for every pair of configs."""
         return self._of_comparisons("views", view_rows)
-
-    @frames.handed_out
-    def slices(self) -> pd.DataFrame:
-        """One row a slice of the tasks, for every pair of configs."""
-        return self._of_comparisons("slices", partial(member_rows, member="slices"))
 
     @frames.handed_out
     def first_hits(self) -> pd.DataFrame:
@@ -585,15 +575,6 @@ class Run(frames.Measured):
         from retrieval_eval.report.provenance import provenance
 
         return provenance(self)
-
-    @property
-    def what_was_read(self) -> Block:
-        """What the sessions read, where no trial has a truth to be measured against."""
-        from retrieval_eval.report import reading
-
-        counts = [summary.counts for summary in self.summaries]
-        has_truth = any(one.without_ground_truth < one.trials_found for one in counts)
-        return reading.block(() if has_truth or self.part is not None else self.places)
 
     @property
     def left_out(self) -> Block:

@@ -12,7 +12,6 @@ from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import DIFF_FRAMES
-from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.frames import Row, frame_of, make_frame, read_row
 from retrieval_eval.report.query_pages import Places, shown_names
@@ -166,11 +165,9 @@ class SearchDiff(Searched):
         return None if isinstance(self.guard, str) else self.guard
 
     @property
-    def carriers(self) -> Block:
-        """The queries that carry the change, each with both rankings side by side."""
-        from retrieval_eval.report.side_by_side import carriers
-
-        return carriers(self)
+    def difference(self) -> SearchDiff:
+        """The difference itself."""
+        return self
 
     # --- frames ---
 
@@ -221,29 +218,6 @@ class SearchDiff(Searched):
         found = [
             read_row(one, columns, {"query": self.title(one.id, 10_000)} if self.privacy else {})
             for one in self.document.outcomes
-        ]
-        return make_frame(found, columns)
-
-    @frames.handed_out
-    def documents(self) -> pd.DataFrame:
-        """One row a query, cut-off and document that came or went."""
-        columns = _COLUMNS["documents"]
-        found = [
-            read_row(entry, columns, {"id": query.id, "k": int(k), "moved": moved})
-            for query in self.document.queries
-            for k, sides in query.documents.items()
-            for moved, entries in (("gained", sides.gained), ("lost", sides.lost))
-            for entry in entries
-        ]
-        return make_frame(found, columns)
-
-    @frames.handed_out
-    def first_documents(self) -> pd.DataFrame:
-        """One row a query with another first document: both, with their grades."""
-        columns = _COLUMNS["first_documents"]
-        found = [
-            read_row(one, columns, {"query": self.title(one.id, 10_000)} if self.privacy else {})
-            for one in self.document.top1_changed
         ]
         return make_frame(found, columns)
 

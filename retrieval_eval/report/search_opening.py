@@ -42,7 +42,7 @@ NO_BACKLOG: Final = "not counted; `search run --backlog` names one"
 NO_BASELINE: Final = "the file of the baseline was not read"
 NOT_SAME: Final = "Not the same measurement"
 _DECIDES: Final = "The numbers below describe the answers there were and decide nothing."
-_FAILED: Final = "The failed queries are listed under What was measured; ask them again."
+_FAILED: Final = "The failed queries are in queries.csv; ask them again."
 _OVERALL: Final = {"pass": "PASS", "breach": "BREACH", "no_verdict": "NO VERDICT"}
 _HEADS: Final[Mapping[str, str]] = {
     "breach": "Guard breached",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.escape import visible
-from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_diff import LabelSplit
 from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult
@@ -22,8 +21,10 @@ from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.query_pages import Places, shown_names
+from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.searched import Filter, Searched, no_verdict
-from retrieval_eval.search.change.anew import label_split, part_of, transfer
+from retrieval_eval.search.change import diff
+from retrieval_eval.search.change.anew import label_split, part_of
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.decide.guard import check
 from retrieval_eval.search.decide.guard.justification import Justification
@@ -32,11 +33,10 @@ from retrieval_eval.search.decide.thresholds import (
     pinned_lists,
     shipped_thresholds,
 )
-from retrieval_eval.search.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
+from retrieval_eval.search.gold.agreement import LabellerPair, agreement
 from retrieval_eval.search.gold.chunks import drift
 from retrieval_eval.search.gold.corpus import Corpus
 from retrieval_eval.search.run import HEADLINE
-from retrieval_eval.search.run.judging_queue import JudgingQueue, judging_queue
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,21 +243,6 @@ class SearchRun(Searched):
         except NothingToEvaluateError:
             return []
 
-    @cached_property
-    def held_out(self) -> Mapping[str, Any] | None:
-        """The change with one corpus left out at a time; needs a comparable baseline."""
-        if self.baseline is None:
-            return None
-        try:
-            return transfer(self.baseline, self.stored, seed=self.seed)
-        except NothingToEvaluateError:
-            return None
-
-    @cached_property
-    def queue(self) -> JudgingQueue | None:
-        """The documents whose judgement would tell most; needs the gold set."""
-        return None if self.gold is None else judging_queue(self.gold, [self.stored])
-
     # --- the change ---
 
     @cached_property
@@ -267,6 +252,25 @@ class SearchRun(Searched):
             return None
         old, mapping = self.relabelled
         return label_split(old, self.gold, mapping, self.baseline, self.stored)
+
+    @cached_property
+    def difference(self) -> SearchDiff | None:
+        """The difference from the baseline; None where its file was not read or cannot compare."""
+        if self.baseline is None or self.change is None:
+            return None
+        try:
+            found = diff(self.baseline, self.stored, seed=self.seed)
+        except NothingToEvaluateError:
+            return None
+        return SearchDiff(
+            found,
+            self.baseline,
+            self.stored,
+            noise=self.noise_floor,
+            privacy=self.privacy,
+            places=self.places,
+            part=self.part,
+        )
 
     @property
     def incomparable(self) -> Sequence[str]:
@@ -372,23 +376,6 @@ class SearchRun(Searched):
         return make_frame(rows, columns)
 
     @frames.handed_out
-    def components(self) -> pd.DataFrame:
-        """One row a component of the composite."""
-        block = self.stored.composite
-        found = () if block is None else block.components
-        return self._records("components", found)
-
-    @frames.handed_out
-    def random_documents(self) -> pd.DataFrame:
-        """One row a metric: what random documents of the corpus would get."""
-        block, columns = self.stored.random, _COLUMNS["random_documents"]
-        found = [
-            read_row(mean, columns, {"measure": name})
-            for name, mean in (block.metrics if block else {}).items()
-        ]
-        return make_frame(found, columns)
-
-    @frames.handed_out
     def roc(self) -> pd.DataFrame:
         """One row a threshold of the top score: what refusing below it does."""
         block = self.stored.abstention
@@ -407,26 +394,6 @@ class SearchRun(Searched):
             for claim in draft.claims
         ]
         return make_frame([row | {"claim": None} if self.privacy else row for row in rows], columns)
-
-    @frames.handed_out
-    def transfer(self) -> pd.DataFrame:
-        """One row a metric and corpus that is left out."""
-        columns = _COLUMNS["transfer"]
-        found = self.held_out["metrics"] if self.held_out else {}
-        rows = [
-            {c.name: part["held_out"].get(c.name) for c in columns}
-            | {
-                "metric": metric,
-                "corpus": corpus,
-                "others_points": part["others"]["delta_points"],
-                "held_out_points": part["held_out"]["delta_points"],
-                "verdict": part["verdict"],
-                "is_clear": part["is_clear"],
-            }
-            for metric, row in found.items()
-            for corpus, part in row["corpora"].items()
-        ]
-        return self._readable(make_frame(rows, columns))
 
     @frames.handed_out
     def agreement(self) -> pd.DataFrame:
@@ -458,14 +425,6 @@ class SearchRun(Searched):
         return f"labeller {known.index(name) + 1}"
 
     @frames.handed_out
-    def labels(self) -> pd.DataFrame:
-        """One row a source of labels: queries, judged pairs, and who labelled them."""
-        asked = [q for q in (self.gold.queries if self.gold else ()) if q.id in self.by_id]
-        sources = sorted({q.source for q in asked}, key=lambda name: (name != "chair", name))
-        rows = [_labels_of(s, [q for q in asked if q.source == s]) for s in sources]
-        return make_frame(rows, _COLUMNS["labels"])
-
-    @frames.handed_out
     def stale_labels(self) -> pd.DataFrame:
         """One row a judged pair whose document is gone from the corpus, or has another text."""
         rows = []
@@ -476,20 +435,6 @@ class SearchRun(Searched):
                     row = {"id": one.query, "corpus": one.corpus, "doc": one.doc}
                     rows.append(row | {"grade": one.grade, "reason": _STALE[one.drift]})
         return make_frame(rows, _COLUMNS["stale_labels"])
-
-    @frames.handed_out
-    def to_judge(self) -> pd.DataFrame:
-        """One row an unjudged document, the most telling first."""
-        rows = [
-            {
-                "id": found.query,
-                "doc": found.doc,
-                "gain_points": found.gain_points,
-                "rank": found.best_rank,
-            }
-            for found in (self.queue.candidates if self.queue else ())
-        ]
-        return make_frame(rows, _COLUMNS["to_judge"])
 
     def __repr__(self) -> str:
         return f"<SearchRun {self.name}: {len(self.stored.queries)} queries>"
@@ -510,19 +455,3 @@ def _sentence(reason: str) -> str:
 def _means(metrics: Mapping[str, MetricMean], base: Row) -> Iterator[Row]:
     for name, mean in metrics.items():
         yield {**read_row(mean, _MEAN, {}), **base, "measure": name}
-
-
-def _labels_of(source: str, queries: Sequence[GoldQuery]) -> Row:
-    pairs = [(query, doc) for query in queries for doc in query.relevant]
-    people = {query.id: own_grades(query) for query in queries}
-    by = Counter(min(len(people[query.id].get(doc, {})), 2) for query, doc in pairs)
-    settled = {query.id: adjudicators(query) for query in queries}
-    return {
-        "source": source,
-        "n_queries": len(queries),
-        "n_pairs": len(pairs),
-        "n_by_one": by[1],
-        "n_by_more": by[2],
-        "n_settled": sum(doc in settled[query.id] for query, doc in pairs),
-        "n_anchored": sum(doc in query.anchors for query, doc in pairs),
-    }

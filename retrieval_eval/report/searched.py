@@ -48,6 +48,8 @@ from retrieval_eval.values import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from retrieval_eval.report.search_diff import SearchDiff
+
 Change = MetricChange | MetricDifference
 
 SIDES: Final = ("A", "B")
@@ -306,6 +308,25 @@ class Searched(frames.Measured):
     def band(self, metric: str, n: int | None = None) -> float | None:
         """Return the noise level of a change of a metric (see `Noise.band`), None if unknown."""
         return None if self.level is None else self.level.band(metric, n)
+
+    @property
+    def difference(self) -> SearchDiff | None:
+        """The whole difference; None where there is none, or the runs cannot be compared."""
+        raise NotImplementedError
+
+    @property
+    def causes(self) -> Block:
+        """What explains the change: at most five sentences, the most telling first."""
+        from retrieval_eval.report.side_by_side import causes
+
+        return causes(self)
+
+    @property
+    def carriers(self) -> Block:
+        """The queries that carry the change, each with both rankings side by side."""
+        from retrieval_eval.report.side_by_side import carriers
+
+        return carriers(self)
 
     # --- frames ---
 

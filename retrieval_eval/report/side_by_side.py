@@ -16,23 +16,43 @@ from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from retrieval_eval.report.search_diff import SearchDiff
+    from retrieval_eval.report.searched import Searched
 
-CARRIERS: Final = 6
+CARRIERS: Final = 2
 """Queries shown with both rankings on the page of a difference."""
 
-WHOLE: Final = 5
+WHOLE: Final = 3
 """Ranks shown whatever they hold; deeper ones where a document is relevant."""
 
-MOST_ROWS: Final = 25
+DEEPER: Final = 5
+"""Rows shown of deeper ranks."""
 
 
-def carriers(diff: SearchDiff, most: int = CARRIERS) -> Block:
+MOST_CAUSES: Final = 5
+
+
+def causes(view: Searched) -> Block:
+    """Return what explains a change, as the difference names it; an empty block without one."""
+    diff = view.difference
+    if diff is None or not diff.moved:
+        why = "Without two runs that can be compared there is no change to explain."
+        return Block("section", exhibits=(Empty("causes", why, is_expected=True),))
+    # Differences of earlier versions name none.
+    found = [str(one.sentence) for one in getattr(diff.document, "causes", ())]
+    if view.privacy or not found:
+        why = "No pattern of queries, documents or ranks explains the change."
+        return Block("section", exhibits=(Empty("causes", why, is_expected=True),))
+    first, *rest = (f"{visible(text, 300)}." for text in found[:MOST_CAUSES])
+    return Block("section", first.rstrip("."), tuple(rest), width="half")
+
+
+def carriers(view: Searched, most: int = CARRIERS) -> Block:
     """Return the queries that carry the change, each with both rankings side by side.
 
     Parameters
     ----------
-    diff
-        The difference.
+    view
+        The difference, or a run with its baseline.
     most
         How many queries are shown, see `leading`.
 
@@ -41,6 +61,10 @@ def carriers(diff: SearchDiff, most: int = CARRIERS) -> Block:
     Block
         The finding counts the queries that moved each headline metric, up and down.
     """
+    diff = view.difference
+    if diff is None:
+        why = "Both rankings are shown when the file of a baseline that can be compared is read."
+        return Block("section", exhibits=(Empty("carriers", why, is_expected=True),))
     names = leading(diff, most)
     shown = diff.compare(names)
     exhibits: tuple[Exhibit, ...] = tuple(
@@ -115,7 +139,7 @@ def ranking_table(
     a, b = diff.names
     rows: list[tuple[str, ...]] = []
     every = side_by_side(query, whole)
-    for row in every[:MOST_ROWS]:
+    for row in every[: whole + DEEPER]:
         if row.n_skipped:
             ranks = f"{row.rank - row.n_skipped}–{row.rank - 1}"
             ranks = ranks if row.n_skipped > 1 else str(row.rank - 1)
@@ -130,7 +154,7 @@ def ranking_table(
         ("Rank", _head(a, query.a.outcome), _head(b, query.b.outcome)),
         tuple(rows),
         ("right", "left", "left"),
-        tuple(_notes(diff, query, len(every) > MOST_ROWS)),
+        tuple(_notes(diff, query, whole + DEEPER if len(every) > whole + DEEPER else 0)),
         "rankings",
     )
 
@@ -177,7 +201,7 @@ def _cell(diff: SearchDiff, found: PlacedDocument | None, was: str, absent: str)
     return Links(link, ": ", Strong(f"relevant (grade {found.grade})"), move)
 
 
-def _notes(diff: SearchDiff, query: ComparedQuery, is_cut: bool) -> Iterator[str]:
+def _notes(diff: SearchDiff, query: ComparedQuery, n_shown: int) -> Iterator[str]:
     for name, side in zip(diff.names, (query.a, query.b), strict=True):
         match side.outcome:
             case "failed":
@@ -198,5 +222,5 @@ def _notes(diff: SearchDiff, query: ComparedQuery, is_cut: bool) -> Iterator[str
     ]
     if seconds:
         yield f"Time: {', '.join(seconds)}."
-    if is_cut:
-        yield f"The first {MOST_ROWS} rows; rankings.csv has every rank."
+    if n_shown:
+        yield f"The first {n_shown} rows; rankings.csv has every rank."

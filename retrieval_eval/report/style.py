@@ -19,7 +19,6 @@ WIDTH: Final = 7.0
 """Width of a figure in inches where nothing stands beside it."""
 WIDTHS: Final = {"": WIDTH, "third": 4.1, "half": 6.2, "wide": 7.2, "large": 8.35, "full": 10.4}
 """Width of a figure by the part of the page that it takes."""
-GOOD: Final = "#007D5B"
 BAD: Final = "#AA3377"
 GLYPHS: Final = "○■△◇"
 """The marks of configurations inside a text, in the order of `MARKS`."""

@@ -25,6 +25,7 @@ from retrieval_eval.agents.study.verdict import (
     without_ratio,
 )
 from retrieval_eval.escape import visible
+from retrieval_eval.model.design import PROJECT_FILE
 from retrieval_eval.model.impact import (
     ArmLedger,
     ComparisonDocument,
@@ -166,7 +167,8 @@ def treatment_asked(record: ComparisonDocument) -> str | None:
     failed = set(record.gate.failed) | _FAULTS.get(stated or "", set())
     every = _FAULTS | {"agent": set().union(*_FAULTS.values())}
     asked = next((name for name, faults in every.items() if failed == faults), None)
-    return asked and f'If that is the question, state treatment = "{asked}" in [study].'
+    place = f"[study] of {PROJECT_FILE}"
+    return asked and f'If that is the question, state treatment = "{asked}" in {place}.'
 
 
 def sentence(text: str, limit: int = 400) -> str:
@@ -652,6 +654,28 @@ def most_missed(found: pd.DataFrame) -> str:
         return "No trial has ground truth"
     n = int((found["n_missed"] == found["n_trials"]).sum())
     return f"{n} of {counted(len(found), 'ground-truth file')} missed by every trial"
+
+
+def files_read(found: pd.DataFrame) -> str:
+    """Return how many files sessions opened, and how many they found but never opened."""
+    n = int((found["n_opened"] > 0).sum())
+    never = int(((found["n_opened"] == 0) & (found["n_found"] > 0)).sum())
+    return f"{counted(n, 'file')} opened; {never} found by a search but never opened"
+
+
+def reading_notes(found: pd.DataFrame) -> list[str]:
+    """Return which files were read again and again, and which found but never opened."""
+    again = found[found["n_reads"] > 2 * found["n_opened"].clip(lower=1)]
+    again = again.sort_values("n_reads", ascending=False, kind="stable").head(3)
+    never = found[(found["n_opened"] == 0) & (found["n_found"] > 0)]["file"].head(3)
+    said = [
+        f"{visible(file, 200)} {n} times in {opened} sessions"
+        for file, n, opened in again[["file", "n_reads", "opened_in"]].itertuples(index=False)
+    ]
+    notes = [f"Read again and again: {'; '.join(said)}."] if said else []
+    if len(never):
+        notes.append(f"Found but never opened: {', '.join(visible(f, 200) for f in never)}.")
+    return notes
 
 
 def state(trials: pd.DataFrame) -> str:

@@ -380,3 +380,23 @@ def _root(falling: Callable[[float], float], low: float, high: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)
     return (low + high) / 2
+
+
+def hypergeometric_tail(least: int, n_all: int, n_part: int, n_drawn: int) -> float:
+    """Return the probability that at least so many of those drawn are of a part.
+
+    ``n_drawn`` of ``n_all`` are drawn without replacement, ``n_part`` of all are of the part.
+
+    Examples
+    --------
+    >>> round(hypergeometric_tail(2, 10, 3, 4), 4)
+    0.3333
+    """
+
+    def ways(n: int, k: int) -> float:
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+    counts = range(max(least, n_drawn - (n_all - n_part), 0), min(n_part, n_drawn) + 1)
+    total = ways(n_all, n_drawn)
+    terms = (ways(n_part, k) + ways(n_all - n_part, n_drawn - k) - total for k in counts)
+    return min(1.0, math.fsum(map(math.exp, terms)))

@@ -51,6 +51,27 @@ def test_slices_are_declared_on_request(begun, capsys):
     assert begun("run.json", "--slices", "team") == 64
 
 
+def test_measured_noise_adds_the_first_result_corpora_and_areas(begun, capsys):
+    corpora = [*"a" * 20, *"b" * 20]
+    for place in range(3):
+        hits = [3] * 40
+        hits[place] = 0
+        at = f"2026-01-0{place + 1}T10:00:00Z"
+        made = run_with(hits, corpora=corpora, label=f"n{place}", generated_at=at)
+        Path(f"n{place}.json").write_bytes(run_bytes(made))
+    assert run(["search", "noise", "n0.json", "n1.json", "n2.json"]) == 0
+    capsys.readouterr()
+    assert begun("n2.json") == 0
+    rows = read_thresholds(Path("data/eval/guard.toml")).rows
+    assert [(row.metric, row.slices) for row in rows] == [
+        *(("P@5", ()), ("Recall@20", ()), ("P@1", ())),
+        *(("P@5", ("corpus",)), ("Recall@20", ("corpus",)), ("P@1", ("corpus",))),
+    ]
+    # As wide as runs of one system differ, so that an unchanged one passes.
+    assert rows[2].max_change > 5
+    assert run(["search", "guard", "n1.json"]) == 0
+
+
 def test_nothing_is_overwritten_unless_that_is_meant(begun, capsys):
     assert begun("run.json") == 0
     before = Path("data/eval/baseline.json").read_bytes()

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.lab.compare import (
+    NOT_STATED,
+    RIGHT,
     compare,
     facts,
     given,
     part,
     read,
-    stated,
+    roles,
     truth,
     verdict,
 )
@@ -110,29 +112,36 @@ def _read(
 
     Returns why there is nothing to compare, if so.
     """
-    known = truth(folder, is_text=driver.written is not None)
+    known = truth(driver, folder)
     if not known.requests:
         texts = [(folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
         return f"{_SILENT}: {' '.join(' '.join(texts).split())[-300:]}"
     for kind, pattern in driver.traces.items():
+        # A forked run has a file of its own beside the other.
         paths = sorted(folder.glob(pattern))
+        if run.mode == "fork":
+            paths.sort(key=lambda path: path.stat().st_mtime, reverse=True)
         if run.then and pattern == "stdout":
             continue
-        found = read(paths[0]) if paths else "it wrote no such trace"
+        found = read(paths[0], kind.split()[0]) if paths else "it wrote no such trace"
         if isinstance(found, str):
             row: dict[str, Any] = {"verdict": "unread", "wrong": [found]}
             for one in members:
                 rows.setdefault(one.name, {})[kind] = row
             continue
-        wrong = facts(driver, version, known, found, kind)
-        empty: dict[str, Any] = {"stated": set(), "given_unseen": set(), "given_unread": set()}
+        stated = facts(driver, version, known, found)
+        wrong = _wrong(stated)
+        empty: dict[str, Any] = {"facts": {}, "given_unseen": set(), "given_unread": set()}
         whole = traces.setdefault(kind, {**empty, "wrong": []})
-        whole["stated"].update(stated(found))
+        _count(whole["facts"], stated)
         is_shared = run is TOGETHER
         whole["wrong"] += wrong if is_shared else []
         for one in members:
             trial = part(found.trial, one) if is_shared else found.trial
             row = compare(one, given(known, one, is_shared=is_shared), trial, paths[0])
+            mine = roles(one, trial)
+            _count(whole["facts"], mine)
+            row["wrong"] += _wrong(mine)
             for known_as in ("given_unseen", "given_unread"):
                 whole[known_as].update(row.pop(known_as))
             if not is_shared:
@@ -142,6 +151,18 @@ def _read(
     for one in members:
         rows.setdefault(one.name, {"not_run": "each of its runs prints a stream of its own"})
     return None
+
+
+def _wrong(stated: dict[str, str]) -> list[str]:
+    return [text for text in stated.values() if text not in {RIGHT, NOT_STATED}]
+
+
+def _count(facts: dict[str, dict[str, int]], stated: dict[str, str]) -> None:
+    """Add to the count of runs, or of situations, in which a fact is right, not stated or wrong."""
+    for name, text in stated.items():
+        verdict = text if text in {RIGHT, NOT_STATED} else "wrong"
+        counts = facts.setdefault(name, {})
+        counts[verdict] = counts.get(verdict, 0) + 1
 
 
 def _is_hopeless(rows: dict[str, Any]) -> bool:
@@ -172,7 +193,11 @@ def _counted(traces: dict[str, Any], rows: dict[str, Any]) -> dict[str, Any]:
             ] += 1
     counted = {}
     for kind, verdicts in sorted(counts.items()):
-        whole = {key: sorted(value) for key, value in traces.get(kind, {}).items() if value}
+        whole = {
+            key: value if key == "facts" else sorted(value)
+            for key, value in traces.get(kind, {}).items()
+            if value
+        }
         counted[kind or "none"] = {"verdicts": dict(sorted(verdicts.items())), **whole}
     return counted
 

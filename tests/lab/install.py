@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.lab.drivers import Driver
@@ -24,7 +25,7 @@ def install(driver: Driver, version: str, build: Path) -> tuple[Path, str]:
     exact = _newest(driver, package) if version == "latest" else version
     folder = build / "installed" / f"{package.strip('@').replace('/', '+')}-{exact}"
     done = folder / "installed"
-    wanted = " ".join([package, *others])
+    wanted = " ".join([package, *others, *driver.instead])
     if not done.exists() or done.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -48,9 +49,13 @@ def _fill(driver: Driver, folder: Path, package: str, version: str, others: list
         named = [f"{package}@{version}", *others]
         _run("npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *named)
         return
-    _run(_python(driver), "-m", "venv", str(folder))
-    pip = (str(folder / "bin/python"), "-m", "pip", "--disable-pip-version-check")
-    _run(*pip, "install", "--quiet", "--no-compile", f"{package}=={version}", *others)
+    # A run sees its installation at another place.
+    uv = (sys.executable, "-m", "uv")
+    _run(*uv, "venv", "--quiet", "--relocatable", "--python", _python(driver), str(folder))
+    instead = folder / "instead"
+    instead.write_text("\n".join(driver.instead), encoding="utf-8")
+    into = ("--quiet", "--python", str(folder / "bin/python"), "--override", str(instead))
+    _run(*uv, "pip", "install", *into, f"{package}=={version}", *others)
 
 
 def _python(driver: Driver) -> str:

@@ -1,7 +1,8 @@
 """A scripted model on loopback, in the four dialects that harnesses speak.
 
 It plays plans: ``PLAN:main`` in the last prompt names the list of turns, and each request takes
-the next of them. Each request is recorded with what was answered and which tokens were charged.
+the next of them. Each request is recorded with its number and time, with what was answered and
+which tokens were charged.
 Request n costs 1,000 + 10 n tokens of input, 500 of them cached, and 20 + n of output, so that a
 sum has one right value.
 """
@@ -23,6 +24,7 @@ from typing import Any, Final, TextIO
 import zstandard
 
 PORT: Final = 8123
+CACHED: Final = 500
 _PLAN: Final = re.compile(r"PLAN:(\w+)")
 _SUMMARY: Final = "Summary of the work so far: PLAN:main goes on."
 
@@ -80,7 +82,7 @@ class Answer:
     model: str
     input_tokens: int
     output_tokens: int
-    cached_tokens: int = 500
+    cached_tokens: int = CACHED
 
 
 class Dialect:
@@ -447,13 +449,13 @@ class Model:
         asked = turn.input_tokens or 1000 + 10 * number
         ids = tuple(f"call_{turn.label}_{number:03d}_{index}" for index in range(len(turn.calls)))
         answer = Answer(number, turn, ids, _model(where, body), asked, 20 + number)
-        spent = {"input": asked, "output": 20 + number}
-        said = [
+        spent = {"input": asked, "output": answer.output_tokens}
+        calls = [
             [call.name, call.text if call.custom is None else call.custom] for call in turn.calls
         ]
-        self.note(
-            path=where, role=role, plan=plan, tokens=spent, calls=said, text=turn.text, body=body
-        )
+        when = {"number": number, "at": time.time()}
+        said = {"calls": calls, "text": turn.text, "body": body}
+        self.note(path=where, role=role, plan=plan, tokens=spent, **when, **said)
         return answer
 
     def _filled(self, turn: Turn, body: dict[str, Any]) -> Turn:

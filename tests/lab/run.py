@@ -25,6 +25,8 @@ _PLACES: Final = (
     f' && cd {SHOP} && shift 2 && exec "$@"'
 )
 _KILLED_AFTER: Final = 4
+# When each start of a harness began and ended, a line each.
+STARTS: Final = "starts"
 
 
 def play(driver: Driver, situation: Situation, installed: Path, folder: Path) -> None:
@@ -67,6 +69,7 @@ def _start(
         **start.environment,
     }
     command = ["unshare", "--mount", "sh", "-c", _PLACES, "sh", str(folder), str(installed)]
+    begun = time.time()
     with (
         (folder / "stdout").open("ab") as stdout,
         (folder / "stderr").open("ab") as stderr,
@@ -87,6 +90,8 @@ def _start(
             process.kill()
             stderr.write(b"\nended by its time limit\n")
         (folder / "status").write_text(f"{process.wait()}\n", encoding="utf-8")
+    with (folder / STARTS).open("a", encoding="utf-8") as starts:
+        starts.write(f"{begun} {time.time()}\n")
 
 
 def _wait_for_last_turn(folder: Path, situation: Situation, seconds: int) -> None:

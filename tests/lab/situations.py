@@ -1,7 +1,7 @@
 """The situations of the lab: what an agent does, in no harness's words.
 
 A driver says each action in its harness's own tools; an action for which the harness has no tool
-leaves the situation out. ``kinds`` are the kinds of evidence that a situation is about.
+leaves the situation out. ``kinds`` name what of :data:`KINDS` a situation is about.
 """
 
 from __future__ import annotations
@@ -13,6 +13,25 @@ Kind = Literal[
     *("read", "list", "find", "search", "shell", "edit", "write", "delegate"),
     *("mcp", "unknown", "bare", "broken", "image", "background", "gather", "program"),
 ]
+
+# What a reading can be wrong about, beside a plain read, search or listing.
+KINDS: Final = {
+    "A1": "a filter of lines behind a search",
+    "A2": "output that is cut",
+    "A3": "what did not run, or not to its end",
+    "A4": "what the trace shows and the model did not see",
+    "A5": "work that is handed to a sub-agent",
+    "A6": "counters that run on after a resumption, a fork or a compaction",
+    "A7": "content that is given without being asked for",
+    "A8": "a stub in place of what was read before",
+    "A9": "a result that is saved to a file",
+    "A10": "names of files and folders",
+    "A11": "the agent's own files",
+    "A12": "the order of two streams",
+    "A13": "programs that the agent writes and runs",
+    "A14": "the answer, taken over",
+    "A15": "answers of MCP servers",
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +60,8 @@ class Situation:
     """Turns of the model, each of them with the actions that it asks for at once.
 
     ``lists`` are the files whose name alone is the answer; ``then`` is what follows when the run is
-    resumed, ``sub`` what a sub-agent does; ``mode`` asks the driver for another way to start.
-    Situations that are not ``alone`` share one session, each with its own calls.
+    resumed or forked, ``sub`` what a sub-agent does; ``mode`` asks the driver for another way to
+    start. Situations that are not ``alone`` share one session, each with its own calls.
     """
 
     name: str
@@ -51,7 +70,7 @@ class Situation:
     lists: tuple[str, ...] = ()
     sub: tuple[tuple[Do, ...], ...] = ()
     then: tuple[tuple[Do, ...], ...] = ()
-    mode: Literal["plain", "ask", "compact", "attach", "killed"] = "plain"
+    mode: Literal["plain", "ask", "compact", "attach", "killed", "fork"] = "plain"
     input_tokens: dict[int, int] = field(default_factory=dict)
     leaves_traces: bool = False
 
@@ -169,6 +188,7 @@ SITUATIONS: Final = (
     one("mcp-structured", "A15", Do("mcp", "find_hits", path="reserve_stock")),
     one("mcp-error", "A15", Do("mcp", "fail", path="shop/cart.py")),
     one("resumed", "A6", read("shop/cart.py"), then=((read("shop/totals.py"),),)),
+    one("forked", "A6", read("shop/cart.py"), then=((read("shop/totals.py"),),), mode="fork"),
     one(
         "compacted",
         "A6 A7",

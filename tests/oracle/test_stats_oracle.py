@@ -14,7 +14,7 @@ from retrieval_eval.stats.power import (
     detectable_by_test_and_interval,
     smallest_detectable_difference,
 )
-from retrieval_eval.stats.proportions import beta_quantile, t_quantile, wilson
+from retrieval_eval.stats.proportions import beta_quantile, hypergeometric_tail, t_quantile, wilson
 from retrieval_eval.stats.resampling import group, sign_flip_p
 
 RNG = np.random.Generator(np.random.PCG64(5))
@@ -179,6 +179,15 @@ def test_wilson():
         ours = wilson(successes, n)
         assert ours.low.value == pytest.approx(theirs.low, abs=1e-12)
         assert ours.high.value == pytest.approx(theirs.high, abs=1e-12)
+
+
+def test_a_share_of_what_was_drawn():
+    for n_all, n_part, n_drawn in itertools.product((1, 7, 200), (0, 1, 5, 150), (0, 1, 6, 90)):
+        if max(n_part, n_drawn) <= n_all:
+            for least in range(min(n_part, n_drawn) + 2):
+                expected = stats.hypergeom.sf(least - 1, n_all, n_part, n_drawn)
+                found = hypergeometric_tail(least, n_all, n_part, n_drawn)
+                assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_smallest_detectable_difference_has_power_point_eight():

@@ -1,8 +1,10 @@
 """Properties of the ranking measures that hold for every input."""
 
-import importlib.util
 import itertools
 import math
+import os
+import random
+import shutil
 import string
 import tempfile
 from codecs import BOM_UTF8
@@ -11,23 +13,28 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.ranking import evaluate_rankings, rank_metrics, trec
-from retrieval_eval.ranking.few import evaluate_few
-from retrieval_eval.ranking.ids import Ids
+from retrieval_eval.ranking import evaluate_rankings, hits, rank_metrics
+from retrieval_eval.ranking.hits import Hits, rank
+from retrieval_eval.ranking.inputs import Frame
 from retrieval_eval.ranking.measures import as_measures
-from retrieval_eval.ranking.result import _means
-from retrieval_eval.ranking.table import blocks
-from retrieval_eval.ranking.trec import parse_decimals
+from retrieval_eval.ranking.trec import TrecFile
 from tests.conftest import COSTLY
+
+needs_kernel = pytest.mark.skipif(hits.kernel is None, reason="the kernel is not compiled")
 
 MEASURES = [
     *(f"{name}@{k}" for name in ("P", "Recall", "F1", "nDCG", "Success", "Judged") for k in (1, 3)),
     *("P", "Recall", "F1", "Judged", "RR", "RR@2", "AP", "AP@3", "nDCG", "nDCG(gain=exp)@4"),
     *("P(rel=2)@2", "AP(rel=2)", "bpref", "bpref(rel=2)", "Rprec"),
+]
+ALL = [
+    *MEASURES,
+    *("P@999999999", "Judged@999999999", "RR(rel=3)", "Recall(rel=1000)", "Rprec(rel=9999999999)"),
+    *("nDCG@7", "nDCG(gain=exp)", "nDCG@20", "F1(rel=2)@20", "Success(rel=2)@20"),
 ]
 DOCS = st.text(string.ascii_letters + "é文\U0001f600-./0123456789", min_size=1, max_size=20)
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(allow_nan=False, allow_infinity=False))
@@ -47,6 +54,11 @@ def long(data, number):
 
 def in_order(scores):
     return sorted(scores, key=lambda doc: (scores[doc], doc), reverse=True)
+
+
+@pytest.mark.skipif(not os.environ.get("CI"), reason="a machine needs no compiler")
+def test_where_a_compiler_is_the_kernel_is_installed():
+    assert hits.kernel is not None or not shutil.which("cc")
 
 
 @given(QRELS, RUNS)
@@ -107,37 +119,131 @@ def test_the_ideal_order_is_perfect(grades):
             assert value.value == pytest.approx(1.0), name
 
 
-@settings(max_examples=40)
-@given(QRELS, RUNS)
-def test_few_rankings_have_the_numbers_of_many_to_the_last_bit(qrels, rankings):
-    given = {query: {d: float(s) for d, s in docs.items()} for query, docs in rankings.items()}
-    few = evaluate_few(qrels, given, as_measures(MEASURES))
-    many = evaluate_rankings(qrels, given, MEASURES)
-    assert few.means == many.means
-    assert few.query_ids == many.query_ids
-    assert few.missing_queries == many.missing_queries
-    assert few.unjudged_queries == many.unjudged_queries
-    for name, scores in many.scores.items():
-        np.testing.assert_array_equal(few.scores[name], scores)
-    assert few.not_computable == many.not_computable
-    assert few.mean_bands == many.mean_bands
-    for query in qrels:
-        assert few.value(query, MEASURES[0]) == many.value(query, MEASURES[0])
+IDS = [
+    *(f"d{number}" for number in range(150)),
+    *("é", "é" * 9, "文書", "\U0001f600", "\ud800", "\uffff", "a\ud800b", "", " ", "a\0b", "a\0"),
+    *("document-1", "document-10", "documen"),
+]
+EDGES = [0.0, -0.0, 1, -3, 10**15, 2**62, 1e39, -1e39, 1e300, 5e-324, 0.1, 0.1 + 2**-40, 16777217]
 
 
-@given(st.lists(st.none() | st.floats(-2, 2), min_size=1, max_size=9), st.floats(0, 1e-20))
-@example([-9.444557018776753e-19], 0.0)
-def test_a_mean_is_of_the_exact_sum(numbers, tiny):
-    values = np.array([math.nan if number is None else number for number in [*numbers, tiny]])
-    present = [number for number in values.tolist() if number == number]
-    mean = _means({"P": values})["P"]
-    assert (mean.value, mean.n) == (math.fsum(present) / len(present), len(present))
+def drawn(seed, *, ids=IDS, edges=True):
+    """Rankings of few or many documents, ordered or not, with few or many equal scores."""
+    dice = random.Random(seed)
+    judged, runs = [], []
+    for _ in range(dice.randint(1, 4)):
+        docs = dice.sample(ids, dice.choice((0, 1, 5, 20, len(ids))))
+        top = dice.choice((1, 3, 30, 10**6))
+        runs.append({doc: dice.randint(-top, top) / dice.choice((1, 8)) for doc in docs})
+        if edges and dice.random() < 0.5:
+            runs[-1] |= {doc: dice.choice(EDGES) for doc in docs[::3]}
+            runs[-1] |= {doc: np.float64(runs[-1][doc]) for doc in docs[::5]}
+        if dice.random() < 0.7:
+            best_first = sorted(runs[-1].items(), key=lambda pair: -pair[1])
+            runs[-1] = dict(best_first)
+        grades = dice.choice(((0, 1), (-2, -1, 0, 1, 4), (0,), (-1000, 1000, 1, 2)))
+        known = dice.sample(ids, dice.choice((0, 1, 10, len(ids))))
+        judged.append({doc: dice.choice(grades) for doc in known})
+    return judged, runs
+
+
+SEEDS = st.integers(0, 2**32)
+
+
+@needs_kernel
+@given(SEEDS, st.sampled_from([-1000, 1]), st.booleans(), st.sampled_from([math.nan, 0.0]))
+def test_the_kernel_has_the_numbers_of_python_to_the_last_bit(seed, lowest, is_float32, undefined):
+    judged, runs = drawn(seed)
+    plain = rank(judged, runs, lowest, is_float32)
+    found = Hits(*hits.kernel.rank(judged, runs, {}, {}, lowest, is_float32))
+    assert found == plain
+    for one in (found, found.extreme(is_best=True), found.extreme(is_best=False)):
+        assert_same_numbers(one, as_measures(ALL), undefined)
+
+
+def assert_same_numbers(found, measures, undefined):
+    columns, means = found.measured(measures, undefined)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hits, "kernel", None)
+        plain, plain_means = found.measured(measures, undefined)
+    assert {name: bytes(column) for name, column in columns.items()} == {
+        name: column.tobytes() for name, column in plain.items()
+    }
+    assert means == plain_means
+
+
+def by_query(found):
+    ties = memoryview(found.hits).cast("i").tolist()
+    ranges = zip(found.column(0), found.column(1), strict=True)
+    tied = [ties[4 * at : 4 * (at + n)] for at, n in ranges]
+    return list(found.judged()), tied, found.is_tied
+
+
+@needs_kernel
+@given(SEEDS, st.sampled_from([-1000, 1]), st.booleans(), st.booleans())
+def test_rows_are_ranked_as_dictionaries_are(seed, lowest, is_float32, is_frame):
+    ids = IDS if is_frame else [doc for doc in IDS if doc.isalnum() and doc.isprintable()]
+    judged, runs = drawn(seed, ids=ids, edges=False)
+    names = [f"q{place}" for place in range(len(runs))]
+    rows = [(q, d, s) for q, run in zip(names, runs, strict=True) for d, s in run.items()]
+    random.Random(seed).shuffle(names)
+    order = [int(name[1:]) for name in names]
+    judged, runs = [judged[place] for place in order], [runs[place] for place in order]
+    places, ranked = {name: place for place, name in enumerate(names)}, {}
+    if is_frame:
+        # Arrow holds no lone surrogate; a column of objects does.
+        frame = pd.DataFrame(np.array(rows, dtype=object).reshape(-1, 3), dtype=object)
+        frame.columns = ["query_id", "doc_id", "score"]
+        is_text = all(doc.isprintable() for _, doc, _ in rows)
+        types = {"doc_id": "str", "query_id": "str"} if is_text else {}
+        given = Frame(frame.astype({"score": "float64", **types}), "score", "run").packed()
+    else:
+        given = "".join(f"{q} Q0 {d} 0 {s!r} t\n" for q, d, s in rows).encode(), 6, 4
+    found = hits.kernel.rank(judged, given, places, ranked, lowest, is_float32)
+    assert list(ranked) == list(dict.fromkeys(query for query, _, _ in rows))
+    plain = rank(judged, runs, lowest, is_float32)
+    assert by_query(Hits(*found)) == by_query(plain)
+
+
+@needs_kernel
+@given(SEEDS, st.integers(0, 5))
+def test_what_is_irregular_is_left_to_python(seed, fault):
+    judged, runs = drawn(seed)
+    spoilt = [(1, 0.5), ("x", math.nan), ("x", True), ("x", 10**400), ("x", "1"), ("x", None)][
+        fault
+    ]
+    dice = random.Random(seed)
+    dice.choice(runs).update([spoilt])
+    assert hits.kernel.rank(judged, runs, {}, {}, 1, False) is None
+    judged, runs = drawn(seed)
+    dice.choice(judged).update([(1, 1) if spoilt[0] == 1 else ("x", spoilt[1])])
+    assert hits.kernel.rank(judged, runs, {}, {}, 1, False) is None
+
+
+@needs_kernel
+@given(st.lists(st.none() | st.floats(0, 1), max_size=9), st.floats(0, 1e-20))
+@example([0.1] * 3, 1e-30)
+def test_a_mean_is_of_the_exact_sum(shares, tiny):
+    # One relevant document at a rank of choice gives any reciprocal, nDCG sums of few bits.
+    ranks = [None if share is None else 1 + int(share * 2**20) for share in [*shares, tiny]]
+    queries, found = [], []
+    for place, rank_of in enumerate(ranks):
+        found += [] if rank_of is None else [rank_of, 1, rank_of, 1]
+        queries += [len(found) // 4 - (rank_of is not None), rank_of is not None, 2 * place, 2]
+        queries += [2**20 + 1, 0]
+    made = Hits(
+        *(
+            np.array(*one).tobytes()
+            for one in ((queries, "q"), (found, "i"), ([1, 1] * len(ranks), "i"))
+        )
+    )
+    assert_same_numbers(made, as_measures(["RR", "AP", "nDCG@9", "P@999999999"]), math.nan)
 
 
 @COSTLY
 @given(
-    st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2).map(float), min_size=1),
-    st.dictionaries(st.sampled_from("abcdef"), GRADES),
+    st.dictionaries(st.sampled_from("abcde"), st.integers(0, 2).map(float), min_size=1),
+    st.dictionaries(st.sampled_from("abcde"), GRADES),
 )
 def test_the_tie_band_is_the_range_over_all_orders(scores, grades):
     result = evaluate_rankings({"q": grades}, {"q": scores}, MEASURES)
@@ -155,31 +261,6 @@ def test_the_tie_band_is_the_range_over_all_orders(scores, grades):
         if values:
             assert low.value == pytest.approx(min(values), abs=1e-12), name
             assert high.value == pytest.approx(max(values), abs=1e-12), name
-
-
-@given(
-    st.lists(
-        st.one_of(
-            st.floats().map(repr),
-            st.decimals(allow_nan=False, allow_infinity=False).map(str),
-            st.from_regex(r"-?[0-9]{0,20}\.?[0-9]{0,20}", fullmatch=True),
-            st.text(string.digits + "+-.eE_x", min_size=1, max_size=22),
-        ).filter(bool),
-        max_size=8,
-    )
-)
-def test_decimals_are_read_as_float_reads_them(texts):
-    ids = Ids.from_strings(texts)
-    buffer = np.append(ids.buffer, np.zeros(32, dtype=np.uint8))
-    found = np.empty(len(texts))
-    try:
-        expected = [float(text) for text in texts]
-    except ValueError:
-        assert not parse_decimals(buffer, ids.starts, ids.lengths, out=found)
-        return
-    assert parse_decimals(buffer, ids.starts, ids.lengths, out=found)
-    for ours, theirs in zip(found.tolist(), expected, strict=True):
-        assert ours == theirs or (math.isnan(ours) and math.isnan(theirs))
 
 
 TREC_IDS = st.one_of(
@@ -207,64 +288,56 @@ TREC_LINES = st.tuples(
 )
 
 
-@COSTLY
+@needs_kernel
 @given(
     st.lists(TREC_LINES, max_size=8, unique_by=lambda line: line[2]),
     mostly(" ", "\t", "  "),
     mostly("\n", "", "\r\n"),
-    st.integers(20, 200),
+    st.sampled_from(["run", "ranks"]),
 )
-def test_all_readers_of_runs_find_the_same(lines, space, end, size):
+def test_both_readers_of_runs_find_the_same(lines, space, end, kind):
     text = "\n".join(map(space.join, lines)) + end
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.txt")
         path.write_bytes(text.encode())
-        # A mark at the very start belongs to the file and not to the first query.
-        raw = path.read_bytes().removeprefix(BOM_UTF8)
-        found = [_rows_or_message(trec._read_lines, path, raw, "run")]
-        patch.setattr(trec, "_CHUNK", size)
-        found.append(_rows_or_message(trec.read_trec, path, "run"))
-        if importlib.util.find_spec("pyarrow"):
-            patch.setattr(trec, "_LARGE", 0)
-            patch.setattr(trec, "_PART", size)
-            patch.setattr(trec, "_ARROW_CHUNK", size // 3)
-            found.append(_rows_or_message(trec.read_trec, path, "run"))
-    assert found.count(found[0]) == len(found)
+        file = TrecFile(path, kind)
+    # A mark at the very start belongs to the file and not to the first query.
+    assert file.text == text.encode().removeprefix(BOM_UTF8)
+    found = _rows_or_message(file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hits, "kernel", None)
+        assert found == _rows_or_message(file)
 
 
-def _rows_or_message(read, *arguments):
+def _rows_or_message(file):
     try:
-        table = read(*arguments)
+        data = file.nested()
     except BadInputError as error:
         return str(error)
     # The text of a number tells 0 from -0.
-    numbers = list(map(repr, table.numbers.tolist()))
-    return table.query_ids, table.starts.tolist(), table.docs.texts(), numbers
+    return [
+        (query, doc, repr(number)) for query, docs in data.items() for doc, number in docs.items()
+    ]
 
 
-@given(st.lists(st.integers(0, 6), max_size=12), st.integers(1, 20))
-def test_blocks_hold_every_row_of_every_segment_once(sizes, max_cells):
-    starts = np.cumsum([0, *sizes])[:-1]
-    rows_of = {}
-    for segments, rows in blocks(starts, np.array(sizes, dtype=np.int64), max_cells):
-        # A segment longer than what a block may hold is a block of its own.
-        assert rows.size <= max_cells or len(segments) == 1
-        rows_of |= dict(zip(segments.tolist(), rows.tolist(), strict=True))
-    ends = starts + sizes
-    assert rows_of == {
-        i: list(range(a, b)) for i, (a, b) in enumerate(zip(starts, ends, strict=True))
-    }
+NUMBERS = st.one_of(
+    st.floats().map(repr),
+    st.decimals(allow_nan=False, allow_infinity=False).map(str),
+    st.from_regex(r"-?[0-9]{0,20}\.?[0-9]{0,20}", fullmatch=True),
+    st.text(string.digits + "+-.eE_x", min_size=1, max_size=22),
+).filter(bool)
 
 
-@given(st.lists(st.tuples(DOCS, DOCS), min_size=1))
-def test_ids_compare_hash_and_sort_as_strings(pairs):
-    left, right = (Ids.from_strings([pair[side] for pair in pairs]) for side in (0, 1))
-    assert left.texts() == [pair[0] for pair in pairs]
-    assert left.equals(right).tolist() == [a == b for a, b in pairs]
-    same = left.hashes(7) == Ids.from_strings([a for a, _ in pairs]).hashes(7)
-    assert same.all()
-    texts = left.texts()
-    order = np.lexsort(left.descending_keys())
-    assert [texts[row] for row in order] == sorted(texts, reverse=True)
-    changes = [i for i, text in enumerate(texts) if i == 0 or text != texts[i - 1]]
-    assert left.changes().tolist() == changes
+@needs_kernel
+@given(st.lists(NUMBERS, min_size=1, max_size=8))
+def test_the_kernel_reads_decimals_as_float_reads_them(texts):
+    for text in texts:
+        found = hits.kernel.nested((f"q Q0 d 0 {text} t".encode(), 6, 4), False)
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if found is not None:
+            assert repr(found["q"]["d"]) == repr(number)
+        else:
+            assert "_" in text or not math.isfinite(number)

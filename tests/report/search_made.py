@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-import retrieval_eval
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.report import SearchDiff, SearchRun, assets, loading
 from retrieval_eval.report import search_opening as opening
+from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.exhibits import Block, Empty, Table
 from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.registered import Exhibit
+from retrieval_eval.report.registered import Exhibit, table
 from retrieval_eval.search.change import diff
 from tests.plain_runs import stored
 from tests.report.conftest import HOSTILE
@@ -42,7 +42,7 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any], **options: Any) -> Sear
 
 def exhibit(frame: Any) -> Exhibit:
     """The table of a frame that carries what its table says."""
-    return retrieval_eval.table.show(frame)
+    return table.show(frame)
 
 
 def notes(frame: Any) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Shown:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loading, "load_search" if is_run else "load_diff", lambda *_, **__: run)
             if not figures:
-                patch.setattr(retrieval_eval, "plot", _Undrawn(), raising=False)
+                patch.setattr(tables, "plot", _Undrawn())
             for cell in read_notebook(assets.notebook(name)).cells:
                 if cell.cell_type == "code":
                     self._run(cell, space)

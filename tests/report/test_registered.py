@@ -45,7 +45,6 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "found": ((), {}),
     "headline": ((), {}),
     "heatmap": (("config_name", "status", "file_recall"), {"n": "n"}),
-    "lines": ((["recall@1", "file_recall"],), {}),
     "outcomes": ((pd.DataFrame(),), {}),
     "pairs": ((), {}),
     "slices": ((), {}),

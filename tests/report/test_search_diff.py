@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 
@@ -224,3 +225,14 @@ def test_loading_takes_files_and_labels_and_names_what_is_wrong(tmp_path):
         load_diff(first, "after", data=tmp_path, accept="depth, nonsense")
     with pytest.raises(BadInputError, match="absent"):
         load_diff(first, "after", data=tmp_path, noise=tmp_path / "absent")
+
+
+def test_at_most_five_causes_are_named_and_none_is_made_up(monkeypatch):
+    found = made()
+    assert only(found.causes, Empty).is_expected
+    named = [SimpleNamespace(sentence=f"{n} of 13 queries <b>") for n in range(9)]
+    monkeypatch.setitem(vars(found), "document", SimpleNamespace(causes=named))
+    block = found.causes
+    assert block.finding == "0 of 13 queries <b>"
+    assert len(block.sentences) == 4
+    assert "<b>" not in block._repr_mimebundle_()["text/html"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report.exhibits import Figure
+from retrieval_eval.report.exhibits import Empty, Figure
 from retrieval_eval.search.change.anew import part_of
 from tests.report.conftest import assert_complete
 from tests.report.search_made import (
@@ -44,7 +44,7 @@ EXTREMES = {
 )
 def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
     made = Shown(searched(EXTREMES[name], privacy=privacy), figures=name in FIGURES)
-    assert {"guard", "contributions", "changes-table", "worst", "provenance"} <= set(made.blocks)
+    assert {"guard", "contributions", "slice-changes", "worst"} <= set(made.blocks)
     for block in (made.header, made.answer, *made.blocks.values()):
         assert_complete(block)
 
@@ -52,63 +52,22 @@ def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
 FIGURES = ("plain", "no queries", "unknown delta", "not comparable", "hostile")
 
 
-def test_first_documents_that_changed_show_both_with_their_grades():
-    before = artefact([query("q01", [("old", 2)]), query("q02", [])])
-    after = artefact(
-        [query("q01", [("new", None), ("old", 2)]), query("q02", [("d", 1)])],
-        delta=delta(contributions={"q01": {"RR": -25.0}}, top1=["q01", "q02"]),
-    )
-    made = Shown(searched(after, baseline=before))
-    assert made.table("top1").rows == (
-        ("text of q01", "old (grade 2)", "new (unjudged)", "−25.00"),
-        ("text of q02", "nothing", "d (grade 1)", "0"),
-    )
-    alone = Shown(searched(after)).table("top1")
-    assert [row[1] for row in alone.rows] == ["—", "—"]
-    assert any("baseline's file" in note for note in alone.notes)
-
-
 def test_without_verdict_single_queries_stay_and_sums_go():
     made = Shown(searched(artefact([*ordinary(), failed("f")], delta=delta())))
     assert "no measured difference" in made.table("contributions").notes[0]
-    for key in ("changes-table", "slice-changes"):
-        assert "1 of 13 queries failed" in made.empty(key)
+    assert "1 of 13 queries failed" in made.empty("slice-changes")
 
 
 def test_slices_under_five_queries_are_not_interpreted():
     made = Shown(searched(artefact(delta=delta())), figures=True)
-    rows = {(row[0], row[1]): row[2:] for row in only(made["slices-P5"], Figure).data.rows}
+    rows = {(row[0], row[1]): row[2:] for row in only(made["slices"], Figure).data.rows}
     assert rows["Corpus", "notes"] == ("—", "—", "—", "4")
     assert rows["Corpus", "docs"][-1] == "8"
     # Corpus notes and the three areas have four queries each.
-    assert made["slices-P5"].finding.endswith("; 4 parts too small to interpret")
+    assert made["slices"].finding.endswith("; 4 parts too small to interpret")
     changes = made.table("slice-changes").rows
-    assert ("Corpus", "notes", "P@5", "4", "—", "not interpreted", "—") in changes
-    assert ("Corpus", "docs", "P@5", "12", "+1.00", "[−2.00, +4.00]", "—") in changes
-
-
-def test_what_found_nothing_is_told_from_what_ranked_badly():
-    asked = [
-        query("empty", [], value=0.0),
-        query("missed", [("x", 0), ("y", None)], value=0.0),
-        query("bad", [("x", None), ("good", 1)], value=0.1),
-        query("fine", [("good", 2)], value=0.9),
-        unanswerable("u", [("x", None)]),
-    ]
-    document = artefact(asked)
-    made = Shown(searched(document, gold=gold_of(document, {"lost": 1})))
-    assert made["nothing-found"].finding == "2 of 4 scored queries found nothing relevant"
-    rows = made.table("nothing-found").rows
-    assert [row[0] for row in rows] == ["text of empty", "text of missed"]
-    assert rows[0][3:] == ("nothing", "—", "lost (not retrieved)")
-    assert rows[1][3:] == ("2", "x", "lost (not retrieved)")
-    assert made["worst"].finding == "1 of 2 queries that found something have nDCG@10 below 0.50"
-    assert made.table("worst").rows[0] == (
-        *("text of bad", "docs", "0.10", "0.10", "0.10"),
-        "good (rank 2), lost (not retrieved)",
-    )
-    alone = Shown(searched(document)).table("nothing-found")
-    assert any("when the gold set is read" in note for note in alone.notes)
+    assert ("Corpus", "notes", "4", "—", "not interpreted") in changes
+    assert ("Corpus", "docs", "12", "+1.00", "[−2.00, +4.00]") in changes
 
 
 # --- a part of the queries ---
@@ -138,13 +97,10 @@ def test_a_filter_is_followed_by_every_number():
     assert len(part.queries) == part.stored.status.n_queries == 9
     assert part.metrics.set_index("measure").loc["RR", "n"] == 6
     assert set(part.slices.query("dimension == 'corpus'")["level"]) == {"docs"}
-    assert set(part.to_judge["id"]) <= set(part.queries["id"])
     assert (part.stored.abstention.n_answerable, part.stored.abstention.n_unanswerable) == (6, 3)
     shown = Shown(part)
     assert shown.badges()["Filter"] == part.filtered
     assert "whole runs" in shown.empty("guard")
-    assert "whole runs" in shown.empty("composite")
-    assert "all queries" in shown.empty("backlog")
     assert "Review backlog" not in shown.badges()
     again = part.filter("id != 'q0'")
     assert again.filtered == "8 of 13 queries, where corpus == 'docs', and where id != 'q0'"
@@ -166,3 +122,33 @@ def test_a_filter_is_followed_by_every_number():
 def test_a_condition_that_cannot_be_followed_is_one_sentence(where, told):
     with pytest.raises(BadInputError, match=told):
         searched(artefact()).filter(where)
+
+
+def test_what_found_nothing_stands_before_what_ranked_badly():
+    asked = [
+        query("empty", [], value=0.0),
+        query("missed", [("x", 0), ("y", None)], value=0.0),
+        query("bad", [("x", None), ("good", 1)], value=0.1),
+        query("fine", [("good", 2)], value=0.9),
+        unanswerable("u", [("x", None)]),
+    ]
+    document = artefact(asked)
+    made = Shown(searched(document, gold=gold_of(document, {"lost": 1})))
+    assert made["worst"].finding == (
+        "2 of 4 scored queries found nothing relevant, 1 more have nDCG@10 below 0.50"
+    )
+    rows = made.table("worst").rows
+    assert [row[0] for row in rows] == [f"text of {q.id}" for q in made.run.scored]
+    assert rows[0][-2:] == ("nothing", "lost (not retrieved)")
+    assert rows[2][-1] == "good (rank 2), lost (not retrieved)"
+    alone = Shown(searched(document)).table("worst")
+    assert any("when the gold set is read" in note for note in alone.notes)
+
+
+def test_a_run_with_its_baseline_shows_the_rankings_of_its_difference():
+    own = whole(changes={"delta": delta(contributions={"q1": {"RR": -5.0}}, top1=["q1"])})
+    assert own.difference.runs == (own.baseline, own.stored)
+    assert [table.kind for table in own.carriers.exhibits] == ["rankings"]
+    alone = searched(artefact(delta=delta()))
+    assert alone.difference is None
+    assert only(alone.carriers, Empty).is_expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.traps import Rows
@@ -23,6 +24,7 @@ def _run(*said: str | None, is_error: bool = False) -> dict[str, Any]:
     return trial(*steps)
 
 
+_ENDED = {"output": "a = 1\n"}
 _STARTED = "Command running in background with ID: b1. Output is being written to: /tmp/claude-0/b1"
 _PATCH = (
     "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n-x\n+y\n*** End Patch\nEOF"
@@ -183,7 +185,15 @@ TRAPS: Rows = {
     ("timed out", "+src/a.py, ?src/b.py"): {
         "What was printed before the stop is the first file; the second may be unread.": _run(
             "cat src/a.py; sleep 8; cat src/b.py", "a = 1\n[The command timed out after 3 seconds.]"
-        )
+        ),
+        "A record around the output says that the command was ended.": [
+            _run("cat src/a.py; sleep 8; cat src/b.py", json.dumps(_ENDED | told))
+            for told in (
+                {"returncode": -1, "exception_info": "An error occurred: timed out after 3 s"},
+                {"exit_code": -1, "error": "Command timed out"},
+                {"exit_code": 1, "timed_out": True},
+            )
+        ],
     },
     ("background", "?src/a.py"): {
         "The output went to a file that the trace does not show to be read.": _run(

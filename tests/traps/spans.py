@@ -54,6 +54,10 @@ _LATER = _span(
 )
 
 
+_HITS = json.dumps({"hits": [{"path": "src/a.py", "line": 9, "text": "x"}]})
+_BLOCKS = json.dumps([{"type": "input_text", "text": _HITS}])
+
+
 def _shell(command: str, *result: str, **more: Any) -> dict[str, Any]:
     return _trial(_tool("shell", {"command": command}, *result, **more))
 
@@ -67,6 +71,11 @@ def _in_workspace(command: str, text: str) -> dict[str, Any]:
 
 
 TRAPS: Rows = {
+    ("search", "?src/a.py, -src/b.py"): {
+        "The blocks that a model was sent hold hits, of a tool whose meaning is not known.": _trial(
+            _tool("find_hits", {"query": "x"}, _BLOCKS)
+        )
+    },
     ("other", "+src/a.py"): {
         "The tool has the name of a shell, and the last line states the status alone.": _trial(
             _tool("run_shell", {"command": "cd /workspace && ls src"}, "a.py\n\nexit code 0")

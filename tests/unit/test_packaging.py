@@ -57,7 +57,8 @@ def _package_files(project: Path) -> set[str]:
         for path in (project / "retrieval_eval").rglob("*")
         if path.is_file()
     }
-    return {name for name in names if not re.search(r"/(__pycache__|\.[^/]+)/", name)}
+    # A kernel that lies there is that of one Python, of which a wheel compiles its own.
+    return {name for name in names if not re.search(r"/(__pycache__|\.[^/]+)/|\.so$", name)}
 
 
 def test_the_wheel_carries_the_whole_package(project, wheel):
@@ -128,6 +129,34 @@ def test_the_installed_package_needs_no_checkout(wheel, tmp_path):
     assert (tmp_path / "search" / "gold-set.jsonl").is_file()
     extension = tmp_path / "here" / "_extensions" / "retrieval-eval"
     assert {"_extension.yml", "page.html", "report.css"} <= {p.name for p in extension.iterdir()}
+
+
+def test_a_wheel_with_the_kernel_is_of_one_platform(wheel):
+    has_kernel = any(re.search(r"/ranking/_kernel\..*\.so$", name) for name in _wheel_names(wheel))
+    assert has_kernel != wheel.name.endswith("-py3-none-any.whl")
+
+
+def test_the_source_archive_can_compile_the_kernel(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"hatch_build.py", "retrieval_eval/ranking/_kernel.c"} <= names
+
+
+def test_without_a_compiler_the_wheel_is_for_any_machine(project, tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", "false")
+    wheel = _build(project, "wheel", tmp_path / "wheel")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        "from retrieval_eval.ranking import evaluate_rankings, hits; "
+        "found = evaluate_rankings({'q': {'a': 1}}, {'q': {'b': 2.0, 'a': 1.0}}, ['RR']); "
+        "print(hits.kernel, found.means['RR'].value, 'numpy' in sys.modules)"
+    )
+    command = [sys.executable, "-P", "-c", program, str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("None 0.5 False\n", "")
 
 
 def test_metadata_matches_the_project(project, wheel):

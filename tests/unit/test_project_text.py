@@ -20,7 +20,7 @@ from retrieval_eval.agents.metrics import LABELS
 from retrieval_eval.agents.study.gate import RULES
 from retrieval_eval.search.gold.database import STATUSES
 
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-bench.lock")
+LOCKS = tuple(f"requirements{part}.lock" for part in ("", "-dev", "-bench", "-engines"))
 
 MERGE_MARKER = re.compile(r"^(<{7} |>{7} |\|{7} )", re.MULTILINE)
 
@@ -108,6 +108,7 @@ def test_the_locks_cover_what_the_project_declares(project):
         "requirements.lock": runtime,
         "requirements-dev.lock": runtime + extras["dask"] + extras["pdf"] + tests,
         "requirements-bench.lock": runtime + groups["bench"],
+        "requirements-engines.lock": groups["engines"],
     }
     for lock, requirements in wanted.items():
         pins = _pins(project, lock)

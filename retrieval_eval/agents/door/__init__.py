@@ -39,6 +39,7 @@ __all__ = [
     "LAYOUTS",
     "Opened",
     "Truths",
+    "holds_trials",
     "is_table",
     "is_truth",
     "name_of_run",
@@ -107,6 +108,11 @@ def opened(place: Path) -> Opened:
         for one in stated.left_out
     )
     return Opened(run_id, trials, stated.problems, excluded, layout, rows)
+
+
+def holds_trials(file: Path) -> bool:
+    """Return whether a file is a table of trials, or a log or trajectory of one of the layouts."""
+    return is_table(file) or (probe(file.is_file) and recognised(file) is not None)
 
 
 def opened_tree(folder: Path) -> Opened:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -47,6 +48,9 @@ ONE_CONFIG: Final = "all"
 """The configuration of trials whose table names none."""
 
 _LONGEST_TEXT: Final = 300
+_LONG: Final = 20_000
+"""Seconds, five and a half hours, that few trials of an agent take, and many milliseconds do."""
+
 _MOST_SHOWN: Final = 5
 _EMPTY: Final = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _TRUTHS: Final = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
@@ -353,12 +357,20 @@ def numbered(rows: Iterable[Row]) -> list[Row]:
 
 def _scales(rows: Sequence[Row]) -> Iterator[str]:
     """Yield what the values of a column look like, where that is another unit than its own."""
-    rewards = [row.reward for row in rows if row.reward is not None]
-    if rewards and max(rewards) > 1 and all(0 <= value <= 100 for value in rewards):
-        above = sum(value > 1 for value in rewards)
+    rewards = [(row.reward, row.number) for row in rows if row.reward is not None]
+    above = [(value, number) for value, number in rewards if value > 1]
+    if above and all(0 <= value <= 100 for value, _ in rewards):
         yield (
-            f"reward: {above} of {counted(len(rewards), 'value')} lie above 1, up to "
-            f"{max(rewards):g}; shares are expected, so percentages are to be divided by 100"
+            f"reward: {len(above)} of {counted(len(rewards), 'value')} lie above 1, such as "
+            f"{above[0][0]:g} in row {above[0][1]}; shares are expected, so percentages are to be "
+            "divided by 100"
+        )
+    times = [(row.elapsed_seconds, row.number) for row in rows if row.elapsed_seconds is not None]
+    if times and median(value for value, _ in times) > _LONG:
+        yield (
+            f"elapsed_seconds: half of {counted(len(times), 'value')} lie above {_LONG:,}, such as "
+            f"{max(times)[0]:g} in row {max(times)[1]}; seconds are expected, so milliseconds are "
+            "to be divided by 1,000"
         )
 
 

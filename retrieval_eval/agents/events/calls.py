@@ -12,7 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from retrieval_eval.agents.events.exposure import Exposure
-from retrieval_eval.agents.traces.dialects import dialect_of, marked_name, saved_path
+from retrieval_eval.agents.traces.dialects import (
+    NO_SUCH_TOOL,
+    dialect_of,
+    marked_name,
+    saved_path,
+)
 from retrieval_eval.agents.traces.received import received
 from retrieval_eval.agents.traces.results.base import PATH_ARGUMENTS, joined, strings, text_argument
 from retrieval_eval.agents.traces.results.listing import FOLDER_ARGUMENTS
@@ -424,8 +429,9 @@ class CallReducer:
         """Return the next call with what it did."""
         index, self._taken = self._taken, self._taken + 1
         self.exposure.take(index, call)
-        marked = marked_name(call.name, self._harness)
         answered = call.result
+        is_known = answered is None or NO_SUCH_TOOL.match(answered.text[:200]) is None
+        marked = marked_name(call.name, self._harness) if is_known else call.name
         call = with_plain_output(replace(call, name=marked) if marked != call.name else call)
         if call.result is not None:
             call = replace(call, result=self._as_known(received(call.result, call.arguments)))

@@ -23,7 +23,9 @@ from retrieval_eval.records import ToolCall, ToolResult
 # --------------------------------------------------------------------------------------------------
 # Whether an agent took over a change that others made, without looking at it first.
 
-_MAY_MATTER: Final = re.compile(r"\b(?:git|curl|wget|gh|hub|patch|cp|mv|tee|install|rsync|tar)\b")
+_MAY_MATTER: Final = re.compile(
+    r"\b(?:git|curl|wget|gh|hub|patch|cp|mv|tee|install|rsync|tar)\b|/(?:solution|oracle)/"
+)
 _LONGEST: Final = 50_000
 _LONGEST_REVISION: Final = 300
 _MOST_KNOWN: Final = 10_000
@@ -37,6 +39,8 @@ _FOLLOWED: Final = re.compile(r"set up to track|Switched to a new branch")
 _UP_TO_DATE: Final = re.compile(r"\bup[ -]to[ -]date\b")
 _TASK: Final = re.compile(r"/(?:task|tests|solution|oracle)/")
 """Folders in which harnesses keep what belongs to a task and not to its repository."""
+_SOLUTION: Final = re.compile(r"/(?:task/)?(?:solution|oracle)/")
+_RUNNERS: Final = words("bash sh zsh source . python python3")
 _HASH: Final = re.compile(r"\b[0-9a-f]{7,40}\b")
 _FETCHED: Final = re.compile(
     r"FETCH_HEAD\b|(?:refs/)?(?:remotes/\S{1,100}/)?(?:pull|merge-requests)/"
@@ -49,6 +53,11 @@ _ELSEWHERE: Final = words("fetch ls-remote for-each-ref show-ref branch tag remo
 """Verbs whose answers name commits that need not be of the agent's own history."""
 _EVERYWHERE: Final = re.compile(r"--(?:all|remotes|branches|tags|glob)\b")
 _COPIERS: Final = words("cp mv install rsync ln")
+
+
+def _runs_solution(stage: Invocation) -> bool:
+    """Return whether a script of the reference solution is run, which applies it."""
+    return stage.program in _RUNNERS and any(_SOLUTION.match(arg.raw) for arg in stage.args)
 
 
 class Applied:
@@ -106,7 +115,7 @@ class Applied:
         return found
 
     def _pipeline(self, stages: tuple[Invocation, ...], text: str) -> bool:
-        found, is_foreign, is_packed = False, False, False
+        found, is_foreign, is_packed = any(map(_runs_solution, stages)), False, False
         for stage in stages:
             if stage.program in _CLIENTS:
                 is_foreign = self._downloads(stage)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from retrieval_eval.agents.door import nearest, opened
 from retrieval_eval.agents.events import TrialEvents
@@ -19,7 +20,8 @@ from retrieval_eval.agents.events.evidence import accesses, possible_accesses
 from retrieval_eval.agents.runs.trial import Inspected, inspect_trace
 from retrieval_eval.agents.traces import NoTraceError
 from retrieval_eval.errors import NothingToEvaluateError
-from retrieval_eval.records import Access, Event, LineRange, Progress, Target, Trace
+from retrieval_eval.records import Access, Event, LineRange, Progress, Target, Trace, TrialRef
+from retrieval_eval.values import counted
 
 CHARACTERS_A_TOKEN: Final = 4
 """How many characters of a result are taken as one token."""
@@ -75,12 +77,10 @@ class FileRead(Struct, frozen=True, kw_only=True):
 
     @property
     def how_much(self) -> str:
-        """How much of it was shown, in words."""
+        """How much of its lines the sessions were shown, together, in words."""
         if self.share is not None:
             return "whole" if self.share == 1 else f"{self.share:.0%} of {self.n_lines} lines"
-        if self.n_lines_shown is not None:
-            return f"{self.n_lines_shown} lines"
-        return "not known" if self.n_opened or self.n_found or self.n_attached else "none"
+        return "not known" if self.n_lines_shown is None else counted(self.n_lines_shown, "line")
 
 
 class ToolUse(Struct, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ class SessionRead(Struct, frozen=True, kw_only=True):
 class WhatWasRead(Struct, frozen=True, kw_only=True):
     """What the sessions of a place read: by file, tool, agent and session."""
 
-    layout: str
+    layout: str = ""
     sessions: tuple[SessionRead, ...]
     files: tuple[FileRead, ...]
     tools: tuple[ToolUse, ...]
@@ -173,12 +173,22 @@ def what_was_read(place: Path, progress: Progress | None = None) -> WhatWasRead:
     """
     held = opened(place.absolute())
     problems = [*held.problems, *(one.detail for one in held.excluded)]
+    found = reading_of(held.trials, progress)
+    if not found.sessions:
+        what = "; ".join([*problems, *found.problems][:3]) or nearest(place.absolute())
+        raise NothingToEvaluateError(f"no session found in {place}: {what}")
+    return replace(found, layout=held.layout, problems=(*problems, *found.problems))
+
+
+def reading_of(trials: Sequence[TrialRef], progress: Progress | None = None) -> WhatWasRead:
+    """Return what sessions read; one without a trace is among the problems."""
+    problems: list[str] = []
     sessions: list[SessionRead] = []
     agents: list[AgentUse] = []
     files: dict[str, dict[str, _Seen]] = {}
     lengths: dict[str, int] = {}
     tools: dict[str, list[int]] = {}
-    for number, trial in enumerate(held.trials, start=1):
+    for number, trial in enumerate(trials, start=1):
         name = trial.trial_name
         try:
             found = inspect_trace(trial.path, sample=trial.sample)
@@ -200,10 +210,7 @@ def what_was_read(place: Path, progress: Progress | None = None) -> WhatWasRead:
         agents += _agents(name, found.trace, found.trial)
         sessions.append(_session(name, trial.config_name, found, seen))
         if progress is not None:
-            progress(number, len(held.trials), name)
-    if not sessions:
-        what = "; ".join(problems[:3]) or nearest(place.absolute())
-        raise NothingToEvaluateError(f"no session found in {place}: {what}")
+            progress(number, len(trials), name)
     rows = [_file(file, of, lengths.get(file)) for file, of in files.items()]
     rows.sort(
         key=lambda row: (
@@ -217,7 +224,6 @@ def what_was_read(place: Path, progress: Progress | None = None) -> WhatWasRead:
     ]
     uses.sort(key=lambda use: (-use.result_tokens, use.kind))
     return WhatWasRead(
-        layout=held.layout,
         sessions=tuple(sessions),
         files=tuple(rows),
         tools=tuple(uses),

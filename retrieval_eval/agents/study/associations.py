@@ -333,11 +333,8 @@ class Associations:
         return frame_of("associations", rows)
 
     def sentences(self) -> list[str]:
-        """Return what every pooled association is, and what it is within each configuration."""
-        return [
-            " ".join(filter(None, (row.interpretation, within_sentence(row, self.records))))
-            for row in self._pooled
-        ]
+        """Return what every pooled association is, within the configurations where several are."""
+        return [row.interpretation or "" for row in self._pooled]
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the entries of ``associations`` in a ``run_impact_analysis.json``."""
@@ -361,19 +358,6 @@ def association_label(row: Association | DifferenceAssociation) -> str:
     sides = (row.retrieval_metric, row.outcome_metric)
     first, second = (BY_NAME[m].title if m in BY_NAME else m for m in sides)
     return f"{first} ~ {second.lower()}"
-
-
-def within_sentence(row: Association, records: Sequence[Association]) -> str:
-    """Return a pooled association within each configuration; the empty text without any."""
-    sides = (row.retrieval_metric, row.outcome_metric)
-    own = [
-        f"{each.group} {signed(each.spearman_r)} (n={each.n})"
-        for each in records
-        if each.scope == "config"
-        and (each.retrieval_metric, each.outcome_metric) == sides
-        and each.spearman_r is not None
-    ]
-    return f"Within configurations: {', '.join(own)}." if len(own) > 1 else ""
 
 
 def associate(
@@ -502,7 +486,10 @@ def associations(
     m, method = _adjust(pooled)
     for found in pooled:
         found["sign_change"] = _changes_sign(found, results)
-    records = (Association(**f, interpretation=_sentence(f, family)) for f in results)
+    said = (_within(found, results, family) or _sentence(found, family) for found in results)
+    records = (
+        Association(**found, interpretation=text) for found, text in zip(results, said, strict=True)
+    )
     return Associations(AssociationFamily(m=m, declared=len(pooled), method=method), tuple(records))
 
 
@@ -681,20 +668,50 @@ def _changes_sign(pooled: Found, results: Sequence[Found]) -> bool:
     return False
 
 
-def _sentence(result: Found, family: Family, prefix: str = "") -> str:
-    """Return a sentence about an association; it never states a cause."""
+def _within(pooled: Found, results: Sequence[Found], family: Family) -> str | None:
+    """Return the sentence of a pooled association of several configurations; None for another.
+
+    Configurations that differ in both metrics are associated by that alone once they are pooled, so
+    the coefficients within them come first.
+    """
+    sides = (pooled["retrieval_metric"], pooled["outcome_metric"])
+    own = [
+        each
+        for each in results
+        if each["scope"] == "config"
+        and (each["retrieval_metric"], each["outcome_metric"]) == sides
+        and each["computable"]
+    ]
+    if pooled["scope"] != "pooled" or not pooled["computable"] or len(own) < 2:
+        return None
+    within = ", ".join(f"{r['group']} {signed(r['spearman_r'])} (n={r['n']})" for r in own)
+    return (
+        f"Rank association of {_what(pooled, family)} within configurations (Spearman r): {within}."
+        f" Pooled {signed(pooled['spearman_r'])} (n={pooled['n']}), which also holds how the "
+        f"configurations differ{_other_sign(pooled)}. An association, not a cause."
+    )
+
+
+def _other_sign(pooled: Found) -> str:
+    return ", and within the groups has the other sign" if pooled.get("sign_change") else ""
+
+
+def _what(result: Found, family: Family, prefix: str = "") -> str:
     names = result["retrieval_metric"], result["outcome_metric"]
     metric, outcome = next((a.label, b.label) for a, b in family if (a.name, b.name) == names)
-    what = f"{prefix}{metric} and {prefix}{outcome}"
+    return f"{prefix}{metric} and {prefix}{outcome}"
+
+
+def _sentence(result: Found, family: Family, prefix: str = "") -> str:
+    """Return a sentence about an association; it never states a cause."""
+    what = _what(result, family, prefix)
     where = f" within {result['group']}" if result["group"] else ""
     if not result["computable"]:
         return f"No association of {what}{where} can be given (n={result['n']})."
     r = result["spearman_r"]
     sign = "positive" if r > 0 else "negative" if r < 0 else "no"
-    sentence = (
+    return (
         f"{sign.capitalize()} rank association of {what}{where} "
-        f"(Spearman r={signed(r)}, n={result['n']}); an association, not a cause."
+        f"(Spearman r={signed(r)}, n={result['n']}){_other_sign(result)}; an association, not a "
+        "cause."
     )
-    if result.get("sign_change"):
-        sentence += " Within the groups it has the other sign: the pooled value mixes them."
-    return sentence

@@ -58,6 +58,7 @@ _HINTS: Final = (
         "\u22ee",
     ),
     *("apped at", "imited to", "arlier output", "[cut", "<cut", "- cut", "nes ..", "nes \u2026"),
+    *("imit reached", "imit hit", "ize reached", "bbreviated", "[... and ", "(... and "),
     *("to expand", "bridged", "hortened", "not displayed", "not included", "ore--", "ore --"),
     *("ers ..", "ers \u2026", "kens ..", "kens \u2026", "ytes ..", "ytes \u2026"),
 )
@@ -118,6 +119,9 @@ _PLAIN_MARK: Final = re.compile(
       | \[output\ truncated\b[^\n]{0,300}\]
       | \[earlier\ output\ omitted\b[^\n]{0,80}\]
       | \[?output\ (?:was\ |is\ )?(?:capped\ at|limited\ to)\ \d[^\n]{0,120}
+      | [\[(<*]{1,3}\s?(?:(?:max(?:imum)?|output|response|result|token|size|length)\s){1,3}
+            (?:limit\s)?(?:was\s|is\s)?(?:reached|hit|exceeded|abbreviated)\b[^\n]{0,120}[\])>*]{1,3}
+      | [\[(<]\.{3}\sand\s\d[\d,]{0,14}\smore\b[^\n]{0,80}[\])>]
     )\s{0,8}"""
 )
 """A whole line that counts what is not shown, or says that something is left out."""
@@ -287,7 +291,9 @@ def _dots(text: str) -> Iterator[tuple[int, int, str]]:
         before = text[max(0, line.start() - _LONGEST_MARK) : line.start()]
         behind = text[line.end() : line.end() + _LONGEST_MARK]
         is_session = before.rpartition("\n")[0].rpartition("\n")[2].startswith((">>>", "..."))
-        if (before.strip() or behind.strip()) and not is_session:
+        # A file may be three dots; none is a bracket around them.
+        is_between = before.strip() or behind.strip() or line[0].lstrip()[:1] in ("[", "(", "<")
+        if is_between and not is_session:
             yield line.start(), line.end(), "place"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -58,7 +59,7 @@ from retrieval_eval.agents.traces.served import (
     until_stopped,
     without_last_status,
 )
-from retrieval_eval.agents.traces.untrusted import dict_of, status_of
+from retrieval_eval.agents.traces.untrusted import dict_of, status_of, text_of
 from retrieval_eval.records import Access, Doubt, RawTarget, ToolCall, ToolCategory, ToolResult
 
 # --------------------------------------------------------------------------------------------------
@@ -277,9 +278,11 @@ _LATE: Final = ("timed_out", "timedOut", "timeout")
 _BESIDE_OUTPUT: Final = frozenset(
     {
         *(*_OUTPUTS, *_STATUSES, *_LATE, "interrupted", "duration", "duration_ms", "success"),
-        *("signal", "error", "cwd", "command", "status", "metadata"),
+        *("signal", "error", "cwd", "command", "status", "metadata", "exception_info"),
     }
 )
+_LONGEST_FAULT: Final = 400
+_ENDED_EARLY: Final = re.compile(r"(?i)\btim(?:ed?[ -]?out|eout)|\b(?:killed|aborted|cancell?ed)\b")
 
 
 def with_plain_output(call: ToolCall) -> ToolCall:
@@ -323,7 +326,12 @@ def _plain(result: ToolResult, record: Any) -> tuple[ToolResult, int | None]:
     if not texts or not is_stated:
         return result, None
     text = "\n".join(filter(None, texts))
-    is_late = any(record.get(key) is True for key in _LATE)
+    fault = text_of(record.get("error")) or ""
+    is_late = (
+        any(record.get(key) is True for key in _LATE)
+        or bool(text_of(record.get("exception_info")))
+        or (status != 0 and _ENDED_EARLY.search(fault[:_LONGEST_FAULT]) is not None)
+    )
     is_nothing = is_late and not text.strip()
     shown = replace(
         result,

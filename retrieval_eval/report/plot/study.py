@@ -9,7 +9,7 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
@@ -309,7 +309,8 @@ def outcomes(
     label = metric_name(metric).label
     for ax, (outcome, title) in zip(axes, shown, strict=False):
         _against(ax, study, trials, (metric, outcome))
-        ax.set_title(f"{title}{_rho_text(found, metric, outcome)}")
+        of_arms = _within(found, study.arms, metric, outcome)
+        ax.set_title(f"{title}{_rho_text(of_arms)}")
         ax.set_xlabel(label)
     change = study.difference_associations
     if changes:
@@ -317,16 +318,17 @@ def outcomes(
         ax.axhline(0, color=style.GREY, lw=0.8)
         ax.axvline(0, color=style.GREY, lw=0.8)
         _full(ax, [x for x, _ in changes], [y for _, y in changes], style.MARKS[2], 4.5)
-        ax.set_title(f"Same task, change of reward{_rho_text(change, metric, 'reward')}")
+        ax.set_title(f"Same task, change of reward{_rho_text([_rho(change, metric, 'reward')])}")
         ax.set_xlabel(f"Change of {inside(label)}, ■ minus ○")
         light_grid(ax, "both")
     names = [outcome for outcome, _ in shown]
-    said = _matters(found, change, metric)
+    said = _matters(_within(found, study.arms, metric, "reward"), change, metric)
     tail = f"; last panel: {counted(len(changes), 'task')}, whose difficulty cancels"
     return Words(
         said,
-        "A mark is a trial; grey: means of quarters of the trials. ρ: Spearman with 95 % interval, "
-        f"clustered by task{tail if changes else ''}. An association, no cause.",
+        "A mark is a trial; lines: means of about quarters of an arm's trials. ρ: Spearman within "
+        f"an arm with 95 % interval, clustered by task{tail if changes else ''}. An association, "
+        "no cause.",
         as_frame(
             {
                 "task_name": [t.task_name for t in trials],
@@ -340,17 +342,23 @@ def outcomes(
 
 
 def _against(ax: Axes, study: Comparison, trials: Sequence[Trial], of: tuple[str, str]) -> None:
-    both = [t for t in trials if of[1] in t.numbers]
     for i, arm in enumerate(study.arms):
-        own = [t for t in both if t.config_name == arm]
+        own = [t for t in trials if t.config_name == arm and of[1] in t.numbers]
         xs, ys = ([t.numbers[name] for t in own] for name in of)
         (_full if i else _open)(ax, xs, ys, style.mark(i), 4.5)
-    ordered = sorted((t.numbers[of[0]], t.numbers[of[1]]) for t in both)
-    quarters = min(4, max(2, len(ordered) // 8))
-    ends = [round(i * len(ordered) / quarters) for i in range(quarters + 1)]
-    parts = [ordered[i:j] for i, j in pairwise(ends) if j > i]
-    means = [tuple(map(statistics.fmean, zip(*part, strict=True))) for part in parts]
-    ax.plot([m[0] for m in means], [m[1] for m in means], color=style.GREY, lw=2.2, alpha=0.75)
+        # A line through both arms would show the difference between them.
+        # Of equal shares none is before the other, so they stay together.
+        ordered = groupby(sorted(zip(xs, ys, strict=True)), key=lambda point: point[0])
+        least = len(own) / min(4, max(2, len(own) // 8))
+        parts: list[list[tuple[float, float]]] = [[]]
+        for _, points in ordered:
+            if len(parts[-1]) >= least:
+                parts.append([])
+            parts[-1].extend(points)
+        means = [tuple(map(statistics.fmean, zip(*part, strict=True))) for part in parts if part]
+        mark = style.mark(i)
+        look: dict[str, Any] = {"color": mark.color, "linestyle": mark.line}
+        ax.plot([m[0] for m in means], [m[1] for m in means], lw=2, alpha=0.6, **look)
     light_grid(ax, "both")
 
 
@@ -364,42 +372,62 @@ def _changes(study: Comparison, metric: str) -> list[tuple[float, float]]:
     return found if len(found) >= LEAST else []
 
 
-def _rho(frame: pd.DataFrame, metric: str, outcome: str) -> Mapping[str, Any] | None:
+Found = Mapping[str, Any] | None
+"""A row of an association; None where it cannot be given."""
+
+
+def _rho(frame: pd.DataFrame, metric: str, outcome: str, arm: str | None = None) -> Found:
+    """Return the association within an arm, or of changes."""
     for row in plain_rows(frame):
-        own = (row.get("retrieval_metric"), row.get("outcome_metric"))
-        is_pooled = row.get("scope", "pooled") == "pooled"
-        if own == (metric, outcome) and is_pooled and row.get("spearman_r") is not None:
+        own = (row.get("retrieval_metric"), row.get("outcome_metric"), row.get("group"))
+        is_asked = own == (metric, outcome, arm) and row.get("scope") != "suite"
+        if is_asked and row.get("spearman_r") is not None:
             return row
     return None
 
 
-def _rho_text(frame: pd.DataFrame, metric: str, outcome: str) -> str:
-    row = _rho(frame, metric, outcome)
-    if row is None:
-        return ""
-    return f": ρ {signed(row['spearman_r'])} {interval(row['ci_low'], row['ci_high'])}"
+def _within(frame: pd.DataFrame, arms: Sequence[str], metric: str, outcome: str) -> list[Found]:
+    return [_rho(frame, metric, outcome, arm) for arm in arms]
 
 
-def _is_clear(row: Mapping[str, Any] | None) -> bool:
+def _rho_text(rows: Sequence[Found]) -> str:
+    known = [(glyph, row) for glyph, row in zip(style.GLYPHS, rows, strict=False) if row]
+    texts = [
+        f"{glyph + ' ' if len(rows) > 1 else ''}{signed(row['spearman_r'])} "
+        f"{interval(row['ci_low'], row['ci_high'])}"
+        for glyph, row in known
+    ]
+    return f"\nρ {', '.join(texts)}" if texts else ""
+
+
+def _is_clear(row: Found) -> bool:
     ends = (row or {}).get("ci_low"), (row or {}).get("ci_high")
     return None not in ends and (ends[0] > 0 or ends[1] < 0)  # type: ignore[operator]
 
 
-def _matters(found: pd.DataFrame, change: pd.DataFrame, metric: str) -> str:
-    """Return whether more was rewarded where more was found, and also for one task."""
-    pooled, same = _rho(found, metric, "reward"), _rho(change, metric, "reward")
-    if pooled is None:
-        return "Too few trials have both recall and reward to say whether they go together"
-    if not _is_clear(pooled):
-        text = "No clear association of what was found with reward"
+def _matters(within: Sequence[Found], change: pd.DataFrame, metric: str) -> str:
+    """Return whether more was rewarded where more was found, in an arm and for one task."""
+    same = _rho(change, metric, "reward")
+    clear = {
+        glyph: row["spearman_r"] > 0
+        for glyph, row in zip(style.GLYPHS, within, strict=False)
+        if row is not None and _is_clear(row)
+    }
+    if not any(within):
+        return "Too few trials of an arm have both recall and reward to say if they go together"
+    if not clear:
+        text = "Within neither arm does what was found clearly go with reward"
+    elif len(set(clear.values())) > 1:
+        text = "What was found goes with more reward in one arm and with less in the other"
     else:
-        text = "Trials that found more were rewarded "
-        text += "more" if pooled["spearman_r"] > 0 else "less"
-        agrees = same is not None and same["spearman_r"] * pooled["spearman_r"] > 0
+        is_more = next(iter(clear.values()))
+        where = "Within both arms" if len(clear) == len(within) else f"Within {next(iter(clear))}"
+        text = f"{where} trials that found more were rewarded {'more' if is_more else 'less'}"
         if same is not None:
-            sure = _is_clear(same) and agrees
-            text += ", also" if sure else ", but not clearly"
-            text += " where a task is compared with itself"
+            sure = _is_clear(same) and (same["spearman_r"] > 0) == is_more
+            text += (
+                f", {'also' if sure else 'but not clearly'} where a task is compared with itself"
+            )
     risen = [
         noun
         for outcome, noun in (("cost_usd", "cost"), ("elapsed_seconds", "time"))
@@ -417,7 +445,8 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
     Parameters
     ----------
     frame
-        ``rev.associate(…).frame``, of which the pooled associations are shown.
+        ``rev.associate(…).frame``: the associations within each of several configurations, else
+        the pooled ones.
     changes
         ``study.difference_associations``: a task compared with itself, left out where withheld.
 
@@ -438,16 +467,36 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
     from matplotlib.patches import Rectangle
 
     need_rows(frame)
-    blocks = [("Across trials", frame)]
+    column(frame, "spearman_r")
+    rows = [row for row in plain_rows(frame) if row["spearman_r"] is not None]
+    arms = dict.fromkeys(str(r["group"]) for r in rows if r.get("scope") == "config")
+    # Pooled, metrics in which two arms differ would go together by that alone.
+    blocks = [
+        (
+            f"Within {config}",
+            [r for r in rows if (r.get("scope"), r.get("group")) == ("config", config)],
+        )
+        for config in arms
+    ]
+    if len(blocks) < 2:
+        pooled = [row for row in rows if row.get("scope", "pooled") == "pooled"]
+        blocks = [("Across trials", pooled)]
     if changes is not None and not {"withheld", "too_few"} & changes.attrs.keys():
-        blocks.append(("Change, change", changes))
-    cells = []
-    for title, own in blocks:
-        column(own, "spearman_r")
-        for row in plain_rows(own):
-            if row.get("scope", "pooled") == "pooled" and row["spearman_r"] is not None:
-                names = (str(row.get("retrieval_metric")), str(row.get("outcome_metric")))
-                cells.append((title, *names, row["spearman_r"], row.get("q_value"), row.get("n")))
+        column(changes, "spearman_r")
+        own_changes = [row for row in plain_rows(changes) if row["spearman_r"] is not None]
+        blocks.append(("Change, change", own_changes))
+    cells = [
+        (
+            title,
+            str(r.get("retrieval_metric")),
+            str(r.get("outcome_metric")),
+            r["spearman_r"],
+            q,
+            r.get("n"),
+        )
+        for title, own in blocks
+        for r, q in zip(own, _q_values(own), strict=True)
+    ]
     outcomes_shown = [o for o, _ in OUTCOMES if any(cell[2] == o for cell in cells)]
     cells = [cell for cell in cells if cell[2] in outcomes_shown and (cell[5] or 0) >= LEAST]
     if not cells:
@@ -487,14 +536,15 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    lead = [cell for cell in cells if cell[0] == blocks[0][0]] or cells
+    lead = [cell for cell in cells if cell[0] != "Change, change"] or cells
     first = [cell for cell in lead if cell[2] == "reward"] or lead
     best = max(first, key=lambda cell: cell[3])
     outcome = heads[best[2]].lower()
+    where = f" {inside(best[0])}" if best[0].startswith("Within ") else ""
     columns = ("scope", "retrieval_metric", "outcome_metric", "spearman_r", "q_value", "n")
     return Words(
-        f"{_label(best[1])} goes with {outcome} most closely ({signed(best[3])}, the highest of "
-        f"{len(first)})",
+        f"{_label(best[1])} goes with {outcome} most closely ({signed(best[3])}{where}, the "
+        f"highest of {len(first)})",
         f"Spearman ρ of {counted(len(cells), 'pair')}. Bold: q < 0.05 over the cells of a block "
         "(Benjamini–Hochberg). Blue: rise together.",
         as_frame(dict(zip(columns, map(list, zip(*cells, strict=True)), strict=True))),
@@ -502,6 +552,15 @@ def correlations(ax: Axes, frame: pd.DataFrame, changes: pd.DataFrame | None = N
         f"{_label(best[1])} and {outcome} {signed(best[3])}.",
         {"retrieval_metric": str, "outcome_metric": str},
     )
+
+
+def _q_values(rows: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """Return the q values of a block, which its rows have unless they are those within an arm."""
+    if any(row.get("q_value") is not None for row in rows):
+        return [row.get("q_value") for row in rows]
+    from retrieval_eval.stats.multiplicity import benjamini_hochberg
+
+    return list(benjamini_hochberg([row.get("p_value") for row in rows]).values)
 
 
 def _label(metric: str) -> str:

@@ -107,7 +107,12 @@ def show(
         why = str(frame.attrs.get("empty", "")) or (known.empty if known else "")
         nothing = "The frame has no row or no column, so there is nothing to show."
         is_why = why and frame.attrs.get("was_empty")
-        raise NothingToShow(why if is_why else nothing, key, known.of_no_row() if known else "")
+        raise NothingToShow(
+            why if is_why else nothing,
+            key,
+            known.of_no_row() if known else "",
+            is_expected=known is not None and known.is_expected,
+        )
     if top is not None and top < 1:
         raise BadInputError(f"table.show: top is {top}, and at least one row has to be shown")
     data = frame[chosen].head(top if top is not None else len(frame))

@@ -100,7 +100,14 @@ Status = Literal["ok", "failed"]
 RISING: Final = "scores_rise"
 """Code of an answer whose scores rise from the first document to the last, as distances do."""
 
+MISSING: Final = "missing"
+"""Code of a query that a file of rankings has no line for."""
+EMPTY_IN_FILE: Final = "empty_in_file"
+"""Code of a query for which a file of rankings states that nothing was found."""
+
 PROBLEMS: Final = (
+    MISSING,
+    EMPTY_IN_FILE,
     "fewer_than_k",
     "unsorted",
     RISING,
@@ -129,7 +136,8 @@ UNTRUSTED: Final[Mapping[str, str]] = {
 class RetrieverError(RetrievalEvalError):
     """A retriever gave no usable answer to one query; the run goes on without it.
 
-    ``code`` is one of :data:`FAILURES`.
+    ``code`` is one of :data:`FAILURES`, or :data:`MISSING`: then the query did not fail, and counts
+    as one for which nothing came back.
     """
 
     def __init__(self, message: str, code: str = "raised") -> None:
@@ -305,7 +313,7 @@ def rank(
         "more_than_k": len(docs) > depth,
     }
     kept = top if floor is None else tuple(doc for doc in top if doc.score >= floor)
-    problems = tuple(code for code in PROBLEMS if found[code])
+    problems = tuple(code for code in PROBLEMS if found.get(code))
     return Ranked(kept, bool(top) and not kept, problems)
 
 

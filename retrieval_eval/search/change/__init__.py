@@ -32,6 +32,7 @@ from retrieval_eval.model.search_diff import (
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.change.anew import Relabelled, label_split
+from retrieval_eval.search.change.causes import causes
 from retrieval_eval.search.change.comparability import (
     accepted_mismatches,
     both_declare,
@@ -163,6 +164,7 @@ def diff(
         outcomes=outcomes(a, b),
         setup=setup_differences(a, b),
         label_split=None if relabelled is None else label_split(*relabelled, a, b),
+        causes=() if no_verdict or "gold_set" in accepted else causes(a, b),
         metrics=metrics,
         flagged=tuple(name for name, change in metrics.items() if change.is_flagged),
         slices=_slices(a, b, sides, compare, pinned),

@@ -20,7 +20,7 @@ from retrieval_eval.model.search_run import (
     SearchRun,
 )
 from retrieval_eval.search.ask.retrievers import retriever_kind
-from retrieval_eval.search.change.paired_change import ranking_differs
+from retrieval_eval.search.change.paired_change import moved_between, ranking_differs
 from retrieval_eval.search.claims.coverage import agreement_words
 from retrieval_eval.search.run.document import without_untrusted
 from retrieval_eval.search.run.trust import distrust, drift_sentence, incomplete, trust_of
@@ -348,6 +348,40 @@ def both_declare(a: SearchRun, b: SearchRun) -> str | None:
         f" of {counted(len(both), 'ranking')} differ: what is behind it changed, or it is not"
         " deterministic, which `retrieval-eval search noise` would show"
     )
+
+
+def other_tops(a: SearchRun, b: SearchRun, within: Collection[str] | None = None) -> str | None:
+    """Return how many first ten documents changed though nothing that is recorded did, or None.
+
+    Of the same corpus, gold set and options, queries whose first ten documents are others although
+    no metric of them moved.
+    """
+    if setup_changes(a.run, b.run) or mismatches(a, b):
+        return None
+    moved = moved_between(a, b, within)
+    old = {query.id: query for query in a.queries if query.status == "ok"}
+    both = [
+        query
+        for query in b.queries
+        if query.status == "ok" and query.id in old and (within is None or query.id in within)
+    ]
+    found = [
+        query.id for query in both if query.id not in moved and _tops_differ(old[query.id], query)
+    ]
+    if not found:
+        return None
+    same = "the same" if not unverified(a, b) else "the same as far as is recorded"
+    return (
+        f"the first ten documents of {len(found):,} of {counted(len(both), 'query')} are others,"
+        f" such as those of {found[0]}, although corpus, gold set and options are {same} and no"
+        " metric of these queries moved"
+    )
+
+
+def _tops_differ(before: QueryResult, after: QueryResult) -> bool:
+    return [found.doc for found in before.ranking[:10]] != [
+        found.doc for found in after.ranking[:10]
+    ]
 
 
 def copies(runs: Sequence[SearchRun]) -> list[str]:

@@ -30,6 +30,7 @@ from retrieval_eval.model.search_diff import (
 from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.change import movers, outcome_of
+from retrieval_eval.search.change.causes import TITLE
 from retrieval_eval.search.run import BASE_MEASURES, HEADLINE, deepest_cutoff
 from retrieval_eval.search.run.markdown import escaped, shortened, table
 from retrieval_eval.search.run.named_metrics import (
@@ -242,6 +243,9 @@ def diff_markdown(diff: SearchDiff) -> str:
     parts += [f"**{escaped(notice)}**" for notice in diff.notices]
     parts.append(_safe([["", ""], *map(list, side_lines(diff))], n_left=2))
     parts.append("\n".join(f"- {escaped(line)}" for line in summary_sentences(diff)))
+    if diff.causes:
+        listed = "\n".join(f"- {escaped(one.sentence)}." for one in diff.causes)
+        parts += [f"## {TITLE}", listed]
     for name in headline(diff):
         rows = mover_rows(diff, name)
         if len(rows) > 1:

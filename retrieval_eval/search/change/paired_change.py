@@ -417,7 +417,8 @@ def quantile(values: Sequence[float], q: float, *, confidence: float = 0.95) -> 
     """
     from math import ceil, log
 
-    from scipy.stats import binom
+    import numpy as np
+    from scipy.special import bdtr
 
     tail, n = (1 - confidence) / 2, len(values)
     needed = ceil(log(tail) / log(max(q, 1 - q)) - 1e-9)
@@ -425,8 +426,9 @@ def quantile(values: Sequence[float], q: float, *, confidence: float = 0.95) -> 
         return Quantile(None, None, None, n, needed)
     ordered = sorted(values)
     # The i-th value (from 1) lies above the quantile if fewer than i of n lie below it.
-    low = int(binom.ppf(tail, n, q))
-    high = int(binom.ppf(1 - tail, n, q)) + 1
+    below = bdtr(np.arange(n + 1), n, q)
+    low = int(np.searchsorted(below, tail))
+    high = int(np.searchsorted(below, 1 - tail)) + 1
     return Quantile(
         ordered[max(ceil(q * n - 1e-9), 1) - 1],
         ordered[max(low, 1) - 1],
@@ -448,7 +450,7 @@ def latency_change(before: SearchRun, after: SearchRun) -> Quantile | None:
     Information and no verdict: both runs were measured at another time, perhaps under another
     load. None where no query has a time in both.
     """
-    old, new = _seconds(before), _seconds(after)
+    old, new = seconds_of(before), seconds_of(after)
     shared = [log(new[name] / old[name]) for name in new if old.get(name, 0) > 0 and new[name] > 0]
     if not shared:
         return None
@@ -470,7 +472,8 @@ def change_sentence(found: Quantile) -> str:
     )
 
 
-def _seconds(run: SearchRun) -> dict[str, float]:
+def seconds_of(run: SearchRun) -> dict[str, float]:
+    """Return how long each answered query took, by id; nothing of a file, which was only read."""
     if retriever_kind(run.run.retriever.spec) == _FILE:
         return {}
     return {

@@ -321,8 +321,6 @@ def suggestions(metrics: Mapping[str, MetricNoise], n_runs: int) -> tuple[Sugges
     t, for the noise was estimated from ``n_runs``), in tenths of a point. Where nothing moved it
     is the shipped one.
     """
-    from scipy.special import stdtrit
-
     rows = [
         row
         for row in shipped_thresholds().rows
@@ -331,18 +329,25 @@ def suggestions(metrics: Mapping[str, MetricNoise], n_runs: int) -> tuple[Sugges
     found = []
     for row in rows:
         assert row.max_change is not None
-        quantile = float(stdtrit(n_runs - 1, 1 - ALPHA / len(rows)))
-        beyond = quantile * math.sqrt(2.0) * metrics[row.metric].run_to_run.sd_points
+        beyond = beyond_noise_points(metrics[row.metric], n_runs, len(rows))
         found.append(
             SuggestedThreshold(
                 metric=row.metric,
                 direction=row.direction,
                 shipped_max_change_points=row.max_change,
                 noise_points=beyond,
-                max_change_points=max(row.max_change, _rounded_up(beyond)),
+                max_change_points=max(row.max_change, rounded_up(beyond)),
             )
         )
     return tuple(found)
+
+
+def beyond_noise_points(found: MetricNoise, n_runs: int, n_rows: int) -> float:
+    """Return what two runs of one system differ by in 5 % of comparisons of ``n_rows`` metrics."""
+    from scipy.special import stdtrit
+
+    quantile = float(stdtrit(n_runs - 1, 1 - ALPHA / n_rows))
+    return quantile * math.sqrt(2.0) * found.run_to_run.sd_points
 
 
 def snippet(noise: NoiseFloor) -> str:
@@ -363,7 +368,8 @@ def snippet(noise: NoiseFloor) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rounded_up(points: float) -> float:
+def rounded_up(points: float) -> float:
+    """Return points, rounded up to tenths."""
     return math.ceil(points / _STEP - 1e-9) / round(1 / _STEP)
 
 

@@ -390,11 +390,10 @@ def import_trec(qrels: Path, topics: Path, *, corpus: str = DEFAULT_CORPUS) -> I
     BadInputError
         When a file cannot be read, has a broken line, or judges a query that has no topic.
     """
-    from retrieval_eval.ranking.judgements import Judgements
     from retrieval_eval.ranking.trec import read_trec
 
     texts = _topics(topics)
-    judged = Judgements.from_table(read_trec(qrels, "qrels")).by_query()
+    judged = read_trec(qrels, "qrels")
     queries, notes = judged_queries(str(topics), texts, judged, corpus)
     return Imported(queries, tuple(notes))
 

@@ -21,7 +21,7 @@ from retrieval_eval.model.search_run import (
     RocPoint,
     SearchRun,
 )
-from retrieval_eval.search.ask import ScoredDoc, says_rank_only
+from retrieval_eval.search.ask import MISSING, ScoredDoc, says_rank_only
 from retrieval_eval.search.run.named_metrics import is_refused
 from retrieval_eval.search.run.summary import number, span
 from retrieval_eval.stats import MIN_VALUES
@@ -239,8 +239,9 @@ class Kinds:
 
     @property
     def n_failed(self) -> int:
-        """Queries of either kind that the retriever failed on."""
-        return sum(query.status == "failed" for query in (*self.unanswerable, *self.answerable))
+        """Queries of either kind without an answer: failed ones, and those a file lacks."""
+        asked = (*self.unanswerable, *self.answerable)
+        return sum(query.status == "failed" or MISSING in query.problems for query in asked)
 
     @property
     def has_scores(self) -> bool:
@@ -398,8 +399,8 @@ def _reasons(kinds: Kinds, threshold: float | None) -> list[str]:
     queries = (*kinds.unanswerable, *kinds.answerable)
     if kinds.n_failed:
         found.append(
-            f"the retriever failed on {counted(kinds.n_failed, 'query')}, and whether it would have"
-            " refused is not known"
+            f"{counted(kinds.n_failed, 'query')} got no answer, failed or missing, and whether the"
+            " retriever would have refused is not known"
         )
     if not kinds.answerable:
         found.append("no answerable query was asked, so refusing everything would cost nothing")

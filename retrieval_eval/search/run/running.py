@@ -25,7 +25,9 @@ from retrieval_eval.io.files import append_line, decode, json_bytes, read_bytes,
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.records import Progress
 from retrieval_eval.search.ask import (
+    EMPTY_IN_FILE,
     FAILURES,
+    MISSING,
     RISING,
     UNTRUSTED,
     AnswersById,
@@ -318,13 +320,16 @@ class _Asker:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001
+            if isinstance(error, RetrieverError) and error.code == MISSING:
+                return QueryResult(query.id, "ok", problems=(MISSING,))
             return _failed(query, error)
+        is_empty_in_file = isinstance(self.retriever, AnswersById) and not docs
         return QueryResult(
             query.id,
             "ok",
             ranking=ranked.ranking,
             is_refused=ranked.is_refused,
-            problems=ranked.problems,
+            problems=(EMPTY_IN_FILE,) if is_empty_in_file else ranked.problems,
         )
 
     def anew(self, reopen: Callable[[], Retriever]) -> _Asker:

@@ -153,7 +153,7 @@ def _scores_by_query(
     bounds: Mapping[str, Mapping[str, float]],
 ) -> dict[str, dict[str, Score]]:
     """Return the measures of each query that did not fail."""
-    tied = found.tie_bands
+    tied = found.tied()
     columns = (tied[name].tolist() for name in ("query_id", "measure", "low", "high"))
     bands = {(query, name): (low, high) for query, name, low, high in zip(*columns, strict=True)}
     scores: dict[str, dict[str, Score]] = {query: {} for query in found.query_ids}

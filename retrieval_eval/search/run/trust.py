@@ -26,7 +26,7 @@ from retrieval_eval.model.search_run import (
     Trust,
     TrustSample,
 )
-from retrieval_eval.search.ask import FAILURES, RISING
+from retrieval_eval.search.ask import EMPTY_IN_FILE, FAILURES, MISSING, RISING
 from retrieval_eval.search.ask import QueryResult as Answer
 from retrieval_eval.search.gold.chunks import DRIFTS, drift
 from retrieval_eval.search.gold.corpus import Corpus
@@ -38,6 +38,7 @@ from retrieval_eval.values import counted
 # Facts about the labels of a run: whether they drifted, and which came from the retriever.
 
 _MOST_NAMED: Final = 5
+_MOST_MISSING: Final = 20
 _NO_DRIFT: Final = frozenset({"same", "not_recorded", "total"})
 
 
@@ -168,9 +169,9 @@ def drift_sentence(document: SearchRun) -> str | None:
     )
 
 
-def _named(queries: Sequence[str]) -> str:
-    rest = len(queries) - _MOST_NAMED
-    return ", ".join(queries[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+def _named(queries: Sequence[str], most: int = _MOST_NAMED) -> str:
+    rest = len(queries) - most
+    return ", ".join(queries[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -299,6 +300,31 @@ def reasons(trust: Trust, queries: Sequence[QueryResult]) -> list[str]:
         found.append(
             f"{len(failed)} of {counted(len(queries), 'query')} failed{above}, so the means are not"
             f" those of the gold set; the first was {failed[0].id} ({failed[0].error})"
+        )
+    return found + lacking(queries)
+
+
+def lacking(queries: Sequence[QueryResult]) -> list[str]:
+    """Return what a file of rankings lacks to be a whole run, in sentences.
+
+    Half of a run is no regression, and an export that broke is no system that refuses: neither may
+    be compared with another run.
+    """
+    missing = [query.id for query in queries if MISSING in query.problems]
+    meant = [query for query in queries if query.answerable is not False]
+    empty = [query.id for query in meant if EMPTY_IN_FILE in query.problems]
+    found = []
+    if missing:
+        found.append(
+            f"the run is incomplete: the file has no line for {len(missing):,} of"
+            f" {counted(len(queries), 'query')} ({_named(missing, _MOST_MISSING)}); where nothing"
+            ' was found, say so: "ranking": [] in JSONL, or --option missing=empty'
+        )
+    if 2 * len(empty) > len(meant):
+        found.append(
+            f"the run is incomplete: the file has no document for {len(empty):,} of"
+            f" {counted(len(meant), 'answerable query')}, which are most of them"
+            f" ({_named(empty, _MOST_MISSING)})"
         )
     return found
 

@@ -50,7 +50,9 @@ class Driver:
     session, but for those in ``alone``; ``without`` says why a situation is left out.
     ``version`` is what its traces state as one, where that is not the package's.
     ``written`` writes calls into an answer's text, in harnesses whose model is offered no tools.
-    ``last`` is the call that ends a run, in harnesses that go on without it.
+    ``last`` is the call that ends a run, in harnesses that go on without it. ``prices`` are US
+    dollars a million tokens of input, of cached input, and of output, as the harness was told or
+    knows of the model. ``instead`` are releases that are installed whatever the packages ask for.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Driver:
     say: Callable[[Do], Call | None]
     traces: Mapping[str, str]
     last: Call | None = None
+    prices: tuple[float, float, float] | None = None
+    forks: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
     summary: str = "(?!)"
     side: str = "Scripted."
@@ -71,6 +75,7 @@ class Driver:
     alone: tuple[str, ...] = ()
     seconds: int = 150
     python: str = "3.12"
+    instead: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
 
 
@@ -157,6 +162,8 @@ def joint(driver: Driver, situations: Iterable[Situation]) -> dict[str, list[Tur
 
 def turns(driver: Driver, situation: Situation) -> dict[str, list[Turn]] | str:
     """Return the plans of a situation, or the sentence that says why it is left out."""
+    if situation.mode == "fork" and not driver.forks:
+        return "it has no command that forks a run"
     if situation.name in driver.without:
         return driver.without[situation.name]
     plans: dict[str, list[Turn]] = {}
@@ -196,7 +203,6 @@ _OLDER: Final = "older versions wrote it"
 _BARE: Final = "no harness writes it: requests and responses as a proxy keeps them"
 # Formats that no run of the lab wrote, each with the reason.
 UNPROVED: Final = {
-    "atif": "other runners and converters of Harbor are read from its source",
     "cline-history": "the extension of an editor writes it, which has no headless start",
     "codex-exec-events": _OLDER,
     "cursor-jsonl": _CLOSED,
@@ -208,14 +214,12 @@ UNPROVED: Final = {
     "goose-store": ABSENT["goose"],
     "inspect-json": "a setting writes the log as one document, with the fields of the archive",
     "inspect-samples": "an export of the archive's samples",
-    "messages-json": _BARE,
     "messages-jsonl": _BARE,
     "mini-swe-agent-messages": _OLDER,
     "openai-agents-batch": "one document of what `openai-agents-trace` holds in lines",
     "opencode-export": "written on request; the parts are those of the database",
     "openhands-events": _OLDER,
     "openhands-output": _OLDER,
-    "spans-json": "one document of what `spans-jsonl` holds in lines",
     "swe-agent-traj": ABSENT["swe-agent"],
 }
 

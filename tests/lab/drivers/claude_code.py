@@ -27,7 +27,7 @@ def _start(prompt: str, situation: Situation, is_resumed: bool) -> Start:
     if situation.mode == "compact":
         command += ["--autocompact", "100000"]
     if is_resumed:
-        command.append("--continue")
+        command += ["--continue", "--fork-session"] if situation.mode == "fork" else ["--continue"]
     files = {"mcp.json": _MCP}
     if situation.mode == "ask":
         files[".claude/settings.json"] = _RULES
@@ -73,5 +73,7 @@ DRIVERS = (
         },
         values={"SAVED": r"Full output saved to: ([^\\\s\"]+)"},
         summary="Your task is to create a detailed summary",
+        prices=(3, 0.3, 15),
+        forks=True,
     ),
 )

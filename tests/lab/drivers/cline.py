@@ -63,6 +63,8 @@ DRIVERS = (
             "cline-history": "home/.cline/data/sessions/*/[0-9]*.messages.json",
             "cline-json": "stdout",
         },
+        # It knows no price of the model.
+        prices=(0, 0, 0),
         without={
             "saved-result": "the whole output of a command is saved nowhere",
             "in-background": "a command runs to its end",

@@ -33,7 +33,7 @@ def _start(model: str):
     def start(prompt: str, situation: Situation, is_resumed: bool) -> Start:
         free = "--dangerously-bypass-approvals-and-sandbox"
         rights = ("-s", "read-only") if situation.mode == "ask" else (free,)
-        again = ("resume", "--last") if is_resumed else ()
+        again = ("fork" if situation.mode == "fork" else "resume", "--last") if is_resumed else ()
         limit = ("-c", "model_auto_compact_token_limit=100000")
         extra = limit if situation.mode == "compact" else ()
         return Start(
@@ -116,6 +116,7 @@ def _driver(name: str, model: str, say: Callable[[Do], Call | None], **traces: s
         summary="CONTEXT CHECKPOINT|handoff summary|summary of the conversation",
         without={"saved-result": "the whole output of a command is saved nowhere"},
         keeps_ids="codex_rollout" in traces,
+        forks=True,
         # In code mode their items stand before the cell that they belong to.
         alone=("read-image", "mcp-text", "mcp-structured", "mcp-error"),
     )

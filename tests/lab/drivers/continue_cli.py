@@ -73,6 +73,8 @@ DRIVERS = (
         _start,
         _say,
         {"continue-session": "home/.continue/sessions/*-*.json"},
+        # What it takes for a model that it does not know.
+        prices=(1, 1, 2),
         without={
             "killed": "a session is written when its run ends",
             "saved-result": "the whole output of a command is saved nowhere",

@@ -80,6 +80,8 @@ _TERMINUS = Driver(
     _say,
     {"atif-1.8": "out/jobs/*/*/agent/trajectory.json"},
     last=Call("task_complete"),
+    # Of cached tokens the library that it calls models with knows another price.
+    prices=(1, 1.25, 10),
     written=_written,
     keeps_ids=False,
     version="2.0.0",

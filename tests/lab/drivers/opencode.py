@@ -39,6 +39,7 @@ def _start(name: str, program: str):
             "DO_NOT_TRACK": "1",
         }
         again = ("--continue",) if is_resumed else ()
+        again += ("--fork",) if is_resumed and situation.mode == "fork" else ()
         command = (program, "run", "--format", "json", "-m", f"dev/{_MODEL}", *again, prompt)
         return Start(command, environment, {"config.json": as_json(config)})
 
@@ -88,6 +89,8 @@ def _driver(name: str, packages: tuple[str, ...], program: str) -> Driver:
         },
         values={"SAVED": r"Full output saved to: ([^\\\s\"]+)"},
         summary="summar",
+        prices=(1, 0, 2),
+        forks=True,
     )
 
 

@@ -57,6 +57,7 @@ DRIVERS = (
             "openai-chat completions": "out/completions",
         },
         last=Call("finish", {"message": "Done."}),
+        prices=(1, 1, 10),
         without={
             "in-background": "a command runs to its end or to its time limit",
             "refused": "headless it asks for no confirmation",

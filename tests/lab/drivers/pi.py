@@ -72,5 +72,6 @@ DRIVERS = (
         {"pi-session": "home/.pi/agent/sessions/*/*.jsonl", "pi-json": "stdout"},
         values={"SAVED": r"Full output: ([^\]\\\s\"]+)"},
         summary="summar",
+        prices=(1, 0, 2),
     ),
 )

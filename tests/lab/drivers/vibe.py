@@ -77,6 +77,10 @@ DRIVERS = (
         _MODEL,
         _start,
         _say,
-        {"vibe-output": "stdout", "vibe-session": "home/.vibe/logs/session/unified/*"},
+        {"vibe-journal": "home/.vibe/logs/session/unified/*/journal/*.jsonl"},
+        values={"SAVED": r"Remember: The full content was saved to ([^\\\s\"]+)\.\\n"},
+        prices=(1, 1, 2),
+        # It asks for a release of which the registry has only one that came after it.
+        instead=("certifi==2026.10.19.post1",),
     ),
 )

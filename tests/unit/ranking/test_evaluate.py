@@ -8,7 +8,16 @@ import pandas as pd
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.ranking import evaluate_rankings
+from retrieval_eval.ranking import evaluate_rankings, hits
+
+
+@pytest.fixture(autouse=True, params=["kernel", "plain"])
+def engine(request, monkeypatch):
+    if request.param == "plain":
+        monkeypatch.setattr(hits, "kernel", None)
+    elif hits.kernel is None:
+        pytest.skip("the kernel is not compiled")
+
 
 QRELS = {
     "q1": {"a": 1, "b": 2, "c": 0},
@@ -214,8 +223,7 @@ def test_a_document_relevant_to_one_query_is_no_hit_of_those_without_relevant_on
     rankings = {name: {"a": 1.0} for name in [*reversed(names), "not-judged"]}
     result = evaluate_rankings(*shaped(qrels, rankings), ["RR"], convention="trec9")
     assert result.per_query["RR"].to_dict() == {name: float(name == "q0") for name in names}
-    hits = result._scorer.hits
-    assert hits.query.tolist() == [0]
+    assert result.hits.column(1) == [1] + [0] * 8
 
 
 @pytest.mark.parametrize(
@@ -236,6 +244,8 @@ def test_a_document_relevant_to_one_query_is_no_hit_of_those_without_relevant_on
         ({"q": {"a": 1}}, {"q": {"b": 10**400, "a": 1.0}}, "is no finite number"),
         ({"q": {"a": 1}}, {"q": {"a": 10**400}}, "is no finite number"),
         ({"q": {"a": 1}}, {"q": {1: 0.5, "a": 0.5}}, "query 'q': a document id is not text"),
+        ({"q": {"a": 1}}, {"q": {"a": 10**5000}}, "a number of thousands of digits"),
+        ({"q": {1: 1}}, {}, "qrels: query 'q': a document id is not text: '1'"),
         ({"q": {"a": 1}}, {"q": ["a"]}, "expected {document: score}"),
         ([], {}, "qrels: expected a mapping"),
         ({}, 3, "rankings: expected a mapping"),

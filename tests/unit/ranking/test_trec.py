@@ -1,31 +1,24 @@
 import os
 import re
 import threading
-from importlib.util import find_spec
 
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.ranking import evaluate_rankings, trec
+from retrieval_eval.ranking import evaluate_rankings, hits
 from retrieval_eval.ranking.trec import read_trec
 
 
-# pyarrow comes with an extra, and reads what is large.
-@pytest.fixture(autouse=True, params=["small", "large"] if find_spec("pyarrow") else ["small"])
-def size(request, monkeypatch):
-    if request.param == "large":
-        monkeypatch.setattr(trec, "_LARGE", 1)
-    return request.param
+@pytest.fixture(autouse=True, params=["kernel", "plain"])
+def engine(request, monkeypatch):
+    if request.param == "plain":
+        monkeypatch.setattr(hits, "kernel", None)
+    elif hits.kernel is None:
+        pytest.skip("the kernel is not compiled")
 
 
-def rows(table):
-    return [
-        (query, table.docs.text(row), float(table.numbers[row]))
-        for query, start, end in zip(
-            table.query_ids, table.starts[:-1], table.starts[1:], strict=True
-        )
-        for row in range(start, end)
-    ]
+def rows(data):
+    return [(query, doc, number) for query, docs in data.items() for doc, number in docs.items()]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +58,9 @@ def test_every_layout_of_a_run_reads_the_same(tmp_path, text):
         ("q Q0 a  2 t\n", "line 1: expected 6 fields"),
         ("q Q0 a 1 2 t\n q Q0 b 1 2\n", "line 2: expected 6 fields"),
         ("q\tQ0 a 1 2 t 3\n", "line 1: expected 6 fields"),
+        ("q Q0 a 1 2 t\nq  b 1 2 t\n", "line 2: expected 6 fields"),
+        ("q Q0 a 1 2 t\nq Q0 b 1 -inf t\n", "line 2: a score of -inf; expected a finite number"),
+        ("q Q0 a 1 1e999 t\n", "line 1: a score of inf"),
     ],
 )
 def test_bad_lines_are_named(tmp_path, text, message):
@@ -78,7 +74,7 @@ def test_bad_lines_are_named(tmp_path, text, message):
 def test_qrels_and_their_faults(tmp_path):
     path = tmp_path / "qrels.txt"
     path.write_text("q 0 a 1\nq 0 b -1\n")
-    assert rows(read_trec(path, "qrels")) == [("q", "a", 1.0), ("q", "b", -1.0)]
+    assert rows(read_trec(path, "qrels")) == [("q", "a", 1), ("q", "b", -1)]
     path.write_text("q 0 a 1\nq 0 b 0.5\n")
     with pytest.raises(BadInputError, match=r"line 2: '0\.5' is not a grade"):
         evaluate_rankings(path, {}, ["RR"])
@@ -107,32 +103,6 @@ def test_an_empty_file_ranks_nothing(tmp_path):
         path.write_text(text)
         result = evaluate_rankings({"q": {"a": 1}}, path, ["RR"])
         assert result.missing_queries == ("q",)
-
-
-# Lines that end at, before and after the end of a chunk; in the last case no line fits into one.
-@pytest.mark.parametrize("chunk", [29, 30, 31, 12])
-def test_files_longer_than_one_chunk(tmp_path, monkeypatch, size, chunk):
-    _in_chunks_of(chunk, monkeypatch, size)
-    path = tmp_path / "run.txt"
-    expected = [(f"q{i // 7}", f"document-{i}", i / 8) for i in range(50)]
-    path.write_text("".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in expected))
-    assert rows(read_trec(path, "run")) == expected
-
-
-@pytest.mark.parametrize("chunk", [1, 7, 14, 23])
-def test_no_chunk_hides_an_empty_field(tmp_path, monkeypatch, size, chunk):
-    _in_chunks_of(chunk, monkeypatch, size)
-    path = tmp_path / "run.txt"
-    path.write_text("q Q0 a 1 2 t\nq  b 1 2 t\n")
-    with pytest.raises(BadInputError, match="line 2: expected 6 fields"):
-        read_trec(path, "run")
-
-
-def _in_chunks_of(chunk, monkeypatch, size):
-    monkeypatch.setattr(trec, "_CHUNK", chunk)
-    if size == "large":
-        monkeypatch.setattr(trec, "_ARROW_CHUNK", chunk)
-        monkeypatch.setattr(trec, "_PART", 4 * chunk)
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path):

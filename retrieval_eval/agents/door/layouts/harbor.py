@@ -1,7 +1,8 @@
 """Harbor's jobs: a folder with ``result.json`` of the job, and a folder for each trial.
 
 A job of one agent and model is called by the name that it was given; where that is the time of its
-start, or several jobs or agents lie together, by agent and model.
+start, or several jobs or agents lie together, by agent and model. A trial may keep its attempts
+in ``attempts/000`` and so on, each with the folders of a trial: they are repeats.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.agents.door.layouts.base import folders_in
-from retrieval_eval.agents.door.table import LeftOut, Row, Rows
-from retrieval_eval.io.files import probe, read_json
+from retrieval_eval.agents.door.table import LeftOut, Row, Rows, number_in
+from retrieval_eval.agents.outcomes import number, read_reward
+from retrieval_eval.io.files import is_there, probe, read_json, read_text
 from retrieval_eval.io.layout import TIMESTAMP, trial_at
 
+_ATTEMPTS: Final = "attempts"
 _OF_JOB: Final = frozenset({"n_total_trials", "stats"})
 
 
@@ -39,15 +44,50 @@ def find(folder: Path) -> Rows | None:
         agents = {agent for _, agent in of_job}
         for trial, agent in of_job:
             config = named if named and len(agents) == 1 else f"{named} {agent}".strip()
-            rows.append(
-                Row(
-                    trace=str(trial.path),
-                    task=trial.task_name,
-                    config=config,
-                    benchmark=trial.benchmark,
-                )
+            row = Row(
+                trace=str(trial.path),
+                task=trial.task_name,
+                config=config,
+                benchmark=trial.benchmark,
             )
+            rows += _attempts(trial.path, row) or [row]
     return Rows(tuple(rows), (), tuple(left_out)) if rows else None
+
+
+def _attempts(trial: Path, row: Row) -> list[Row]:
+    """Return the attempts of a trial that keeps them apart; none of another.
+
+    The result of the trial is that of its last attempt. What it cost is not said of each.
+    """
+    if probe((trial / "agent").is_dir):
+        return []
+    places = [p for p in folders_in(trial / _ATTEMPTS) if p.name.isdigit()]
+    places = [place for place in places if probe((place / "agent").is_dir)]
+    result = _fields(trial / "result.json")
+    info, used = _inner(result, "agent_info"), _inner(result, "agent_result")
+    harness, version = (_text(info.get(name)) for name in ("name", "version"))
+    model = _text(_inner(info, "model_info").get("name"))
+    found = []
+    for place in sorted(places, key=lambda place: int(place.name)):
+        reward = _verified(place)
+        if place == places[-1] and reward is None:
+            reward = read_reward(result, None).value
+        cost = number(used.get("cost_usd")) if len(places) == 1 else None
+        own = {"trace": str(place), "repeat": str(int(place.name) + 1), "reward": reward}
+        stated = {"model": model, "harness": harness, "harness_version": version}
+        found.append(replace(row, **own, **stated, cost_usd=cost))
+    return found
+
+
+def _verified(attempt: Path) -> float | None:
+    """Return the reward that the verifier of an attempt wrote, if any."""
+    path = attempt / "verifier" / "reward.txt"
+    text = read_text(path, attempt).value if is_there(path) else None
+    return number_in(text)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _is_job(folder: Path) -> bool:

@@ -6,6 +6,8 @@ it. Where a line keeps no history, the last logged completion of the task holds 
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,11 +20,12 @@ from retrieval_eval.agents.door.layouts.base import (
     verdicts_in,
 )
 from retrieval_eval.agents.door.layouts.swe_bench import latest_in
-from retrieval_eval.agents.door.table import LeftOut, Row, Rows
-from retrieval_eval.io.files import entries, iter_jsonl, probe
+from retrieval_eval.agents.door.table import LeftOut, Row, Rows, number_in
+from retrieval_eval.io.files import entries, iter_jsonl, last_bytes, probe
 
 _OUTPUT: Final = "output.jsonl"
 _COMPLETIONS: Final = "llm_completions"
+_COST: Final = re.compile(rb'"cost"\s{0,9}:\s{0,9}([-+.\deE]{1,40})\s{0,9}[,}]')
 
 
 def find(folder: Path) -> Rows | None:
@@ -47,8 +50,16 @@ def find(folder: Path) -> Rows | None:
                 left_out.append(LeftOut(str(place / _OUTPUT), config, "no_trace", what))
                 continue
             reward = None if verdict is None else verdict.reward
+            cost = _cost_of(trace.parent) if trace.name != _OUTPUT else None
             rows.append(
-                Row(trace=str(trace), task=task, config=config, sample=sample, reward=reward)
+                Row(
+                    trace=str(trace),
+                    task=task,
+                    config=config,
+                    sample=sample,
+                    reward=reward,
+                    cost_usd=cost,
+                )
             )
     return Rows(tuple(rows), tuple(problems), tuple(left_out))
 
@@ -86,6 +97,21 @@ def _tasks(folder: Path) -> dict[str, _Task] | None:
         # The only trace of a file has no name.
         found = {task: (trace, None, verdict) for task, (trace, _, verdict) in found.items()}
     return found or None
+
+
+def _cost_of(completions: Path) -> float | None:
+    """Return the cost of all logged completions of a task; None where one does not state its own.
+
+    It stands at the end of a log, behind messages that are most of it and are not read.
+    """
+    costs = []
+    for path in entries(completions):
+        if path.suffix == ".json" and probe(path.is_file):
+            data, _ = last_bytes(path, completions)
+            stated = _COST.findall(data)
+            costs.append(number_in(stated[-1].decode()) if stated else None)
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if known and len(known) == len(costs) else None
 
 
 def _is_output(line: Mapping[str, Any]) -> bool:

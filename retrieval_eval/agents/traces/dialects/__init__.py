@@ -490,6 +490,12 @@ def _split(name: str, has_repository: bool) -> ToolName:
     return ToolName(bare, None)
 
 
+NO_SUCH_TOOL: Final = re.compile(
+    r"\s{0,9}(?:Error: )?(?:Model tried to call unavailable tool|(?:Unknown|No such) tool)\b"
+)
+"""How an answer begins that says that no tool has the name of the call."""
+
+
 @lru_cache(maxsize=1024)
 def marked_name(name: str, harness: str | None) -> str:
     """Return the name of a tool, with the mark of a server where its harness leaves that out.

@@ -97,6 +97,7 @@ DIALECTS.add(
             r"The user has specified a rule which prevents",
             r"Tool execution aborted",
             r"The arguments provided to the tool are invalid: ",
+            r"Model tried to call unavailable tool ",
         ),
         failures=(r"File not found: ", r"Cannot read binary file: ", r"Search path not found: "),
         saved_files=(r"/(?:opencode|kilo)/tool-output/[^/]+$",),

@@ -36,6 +36,8 @@ _NOTES: Final = re.compile(
 _LAST_LINES: Final = 8
 # An `exit` ended the terminal, and what the command printed is lost.
 _LOST: Final = "The terminal session was reset because "
+# What stands before the text of a call that failed, where the model is told of it.
+_FAILED: Final = "[An error occurred during execution.]\n"
 _CLIPPED: Final = re.compile(
     r"\n?(?:\[\.\.\. Observation truncated due to length \.\.\.\]"
     r"|<response clipped>(?:<NOTE>[^<]{0,1000}</NOTE>)?"
@@ -79,6 +81,9 @@ def answer(call: ToolCall) -> ToolResult:
     result = call.result or ToolResult("")
     if result.is_unfinished:
         return result
+    if result.text.startswith(_FAILED):
+        failed = result.text.removeprefix(_FAILED).removeprefix("\n")
+        result = replace(result, text=failed, is_error=True)
     if call.name in _SHELLS and result.text.startswith(_LOST):
         return replace(result, text="", is_error=True)
     lines, code, is_late = _without_notes(result.text)

@@ -384,6 +384,8 @@ def _read_packed(path: Path, trial_dir: Path) -> Reading | Unreadable:
     return read_lines(json_lines(BytesIO(data), name), name)
 
 
+OF_VIBE = frozenset({"generationStatus", "inputEntryId", "turnId"})
+"""Members of the entries that Mistral Vibe prints."""
 _AIDER = b"# aider chat started at"
 _NO_JSON = frozenset(
     {"a zip archive", "UTF-16 text", "binary data", "an empty file", "a page of HTML"}
@@ -519,6 +521,8 @@ def read_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
 
 
 def _description(values: list[Any], unit: str = "JSON lines") -> str:
+    if any(dict_of(value).keys() >= OF_VIBE for value in values[:_HEAD]):
+        return "what Mistral Vibe prints: its journal says what the model was given"
     kinds = [kind[:40] for value in values[:_HEAD] if (kind := text_of(dict_of(value).get("type")))]
     if kinds:
         return f"{unit} of type {', '.join(sorted(set(kinds))[:4])}"

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.dialects import dialect_of, started_sub_agents
 from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
-from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, LineFormat
+from retrieval_eval.agents.traces.dialects.openhands import SDK as OPENHANDS_SDK
+from retrieval_eval.agents.traces.formats import FORMATS, OF_VIBE, DocumentFormat, LineFormat
 from retrieval_eval.agents.traces.reading import (
     Reading,
     Unreadable,
@@ -258,6 +259,8 @@ _INSIDE: Final = ("request", "body", "kwargs", "params", "response")
 """Members under which a log keeps a request and its response, in the order of time."""
 _WITH_CALLS: Final = {"messages": "fncall_messages", "response": "fncall_response"}
 """Members beside those of a log of OpenHands that hold the same with the calls apart."""
+_OF_SDK: Final = {"usage_summary", "latency_sec"}
+"""Members of a log of OpenHands' SDK, which has the calls apart only where they were text."""
 _DEEPEST: Final = 6
 _LONGEST_KEY: Final = 2_000
 _LONGEST_OPENING: Final = 20_000
@@ -393,8 +396,10 @@ def _take(
     elif entry.get("role") in _ROLES:
         _take_message(said, entry)
     elif depth:
-        if any(name in entry for name in _WITH_CALLS.values()):
-            said.harness = OPENHANDS
+        is_sdk = entry.keys() >= _OF_SDK
+        if is_sdk or any(name in entry for name in _WITH_CALLS.values()):
+            said.harness = OPENHANDS_SDK if is_sdk else OPENHANDS
+            said.paid(entry.get("cost"))
         for member, value in _members(entry):
             inside = f"{where}/{member}"
             if isinstance(value, dict):
@@ -573,7 +578,8 @@ def _holds(value: Any, depth: int) -> bool:
 
 def _may_be_message(line: Mapping[str, Any]) -> bool:
     """Whether a line is a message of the agent, which may have called nothing."""
-    return line.get("role") == "assistant" and isinstance(line.get("content"), (str, list))
+    is_said = line.get("role") == "assistant" and isinstance(line.get("content"), (str, list))
+    return is_said and not line.keys() >= OF_VIBE
 
 
 def _may_be_document(document: Mapping[str, Any]) -> bool:
@@ -610,10 +616,11 @@ FORMATS.add(
     LineFormat(
         recognises=_proves,
         read=read_message_lines,
-        keeps=("times", "tokens", "model", "sub-agents"),
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
         counters=(
             "each response's own usage where it is kept: OpenAI's prompt holds the cached tokens, "
-            "Anthropic's are added; a repeated response counts once by its id"
+            "Anthropic's are added; a repeated response counts once by its id; logs of OpenHands "
+            "state what each request cost"
         ),
         source=_SOURCE,
         may_be=_may_be_message,
@@ -627,10 +634,11 @@ FORMATS.add(
     DocumentFormat(
         recognises=_proves,
         read=read_message_document,
-        keeps=("times", "tokens", "model"),
+        keeps=("times", "tokens", "cost", "model"),
         counters=(
             "each response's own usage where it is kept: OpenAI's prompt holds the cached tokens, "
-            "Anthropic's are added; a repeated response counts once by its id"
+            "Anthropic's are added; a repeated response counts once by its id; logs of OpenHands "
+            "state what each request cost"
         ),
         source=_SOURCE,
         may_be=_may_be_document,

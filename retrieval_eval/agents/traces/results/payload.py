@@ -166,6 +166,8 @@ def is_envelope(value: Any) -> bool:
     --------
     >>> is_envelope([{"type": "text", "text": "x"}]), is_envelope({"text": "x", "path": "a.py"})
     (True, False)
+    >>> is_envelope([{"type": "input_text", "text": "x"}])
+    True
     """
     if isinstance(value, dict) and "content" in value and value.keys() <= _ENVELOPE:
         return isinstance(value["content"], list) and all(map(_is_typed, value["content"]))
@@ -305,9 +307,12 @@ def _records(value: dict[str, Any]) -> bool:
 _OF_A_BLOCK: Final = frozenset({"text", "annotations", "_meta", "meta", "cache_control", "id"})
 
 
+_TEXTS: Final = ("text", "input_text", "output_text")
+
+
 def _block_text(block: Any) -> str | None:
     """Return the text of a block, None for a record that has a text beside a path or a line."""
-    if not isinstance(block, dict) or block.get("type", "text") != "text":
+    if not isinstance(block, dict) or block.get("type", "text") not in _TEXTS:
         return None
     if "type" not in block and not block.keys() <= _OF_A_BLOCK:
         return None

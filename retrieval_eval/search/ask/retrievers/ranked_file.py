@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, iter_jsonl
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.search.ask import (
+    MISSING,
     RetrieverError,
     ScoredDoc,
     nothing,
@@ -26,12 +28,9 @@ from retrieval_eval.search.ask.options import Options
 from retrieval_eval.search.ask.retrievers import RETRIEVERS, RetrieverKind, file_of
 from retrieval_eval.search.gold.identity import normalize_query, sha256_file
 
-if TYPE_CHECKING:
-    from retrieval_eval.ranking.table import Table
-
 Layout = Literal["trec", "jsonl"]
 
-OPTIONS: Final = ("best",)
+OPTIONS: Final = ("best", "missing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,9 @@ class RankedFile:
     line of JSONL. The score decides what is best; where nearly all scores rise along the stated
     order it is not known which end that is, unless ``lower_is_better`` is stated.
 
-    A query the file does not name has an empty ranking where the file is a TREC run, which cannot
-    say that nothing was found (trec_eval ``-c`` counts it the same way), and no answer where it is
-    JSONL, which can.
+    A query that the file does not name is missing: the run is incomplete, and its numbers count the
+    query as trec_eval ``-c`` does. With ``missing_is_empty`` nothing was found for it, which a TREC
+    run cannot say otherwise.
     """
 
     path: Path
@@ -56,6 +55,7 @@ class RankedFile:
     n_nothing: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Places with a score that says that nothing was found, by query id."""
     lower_is_better: bool | None = None
+    missing_is_empty: bool = False
 
     is_thread_safe = True
     is_deterministic = True
@@ -73,13 +73,12 @@ class RankedFile:
         Raises
         ------
         RetrieverError
-            When the file is JSONL and has no line for the query.
+            When the file has no line for the query.
         """
         ranking = self.rankings.get(query_id)
-        if ranking is None and self.layout == "jsonl":
+        if ranking is None and not self.missing_is_empty:
             raise RetrieverError(
-                f"{self.path.name}: no line for query {query_id!r} (of corpus {corpus!r});"
-                ' where nothing was found, say "ranking": []'
+                f"{self.path.name}: no line for query {query_id!r} (of corpus {corpus!r})", MISSING
             )
         found = list(ranking or ())
         if len(found) > k:
@@ -117,20 +116,25 @@ def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
     A JSONL line is ``{"id": …, "ranking": […]}`` with documents as in
     :func:`~retrieval_eval.search.ask.read_documents`, and may state the text of its
     ``query``. The score decides the order, not the place; documents without any score keep theirs.
-    The option ``best`` says which scores are best, ``high`` or ``low`` ones (distances).
+    The option ``best`` says which scores are best, ``high`` or ``low`` ones (distances), and
+    ``missing=empty`` that nothing was found for the queries that have no line.
 
     Raises
     ------
     BadInputError
-        When the file cannot be read or is empty, a line is no ranking, a document or a query
-        occurs twice, or a score is no finite number; the message names the lines.
+        When the file cannot be read or holds no document, a line is no ranking, a document or a
+        query occurs twice, or a score is no finite number; the message names the lines.
     """
     given = Options("run", options)
     given.only(OPTIONS)
     is_low = given.choice("best", "high", ("high", "low")) == "low" if options else None
+    is_empty = given.choice("missing", "incomplete", ("incomplete", "empty")) == "empty"
     layout = _layout(path)
     rankings, id_of, n_nothing = _read_jsonl(path) if layout == "jsonl" else _read_run(path)
-    return RankedFile(path, layout, rankings, id_of, sha256_file(path), n_nothing, is_low)
+    if not any(rankings.values()):
+        raise BadInputError(f"{path}: no query has a document")
+    digest = sha256_file(path)
+    return RankedFile(path, layout, rankings, id_of, digest, n_nothing, is_low, is_empty)
 
 
 def _layout(path: Path) -> Layout:
@@ -164,39 +168,18 @@ _Rankings = tuple[dict[str, tuple[ScoredDoc, ...]], dict[str, str], dict[str, in
 def _read_run(path: Path) -> _Rankings:
     from retrieval_eval.ranking.trec import read_trec
 
-    table = read_trec(path, "run").finite()
-    try:
-        docs = table.docs.texts()
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"{path}: a document id is not UTF-8 text: {error}") from error
-    order = _stated_order(path, table)
-    scores = table.numbers.tolist()
-    rows = [ScoredDoc(docs[row], scores[row]) for row in order]
-    starts = table.starts.tolist()
-    bounds = zip(table.query_ids, starts, starts[1:], strict=False)
-    rankings = {name: tuple(rows[start:stop]) for name, start, stop in bounds}
-    n_nothing = {}
-    if any(map(says_nothing, scores)):
-        for name, ranking in rankings.items():
-            rankings[name] = tuple(one for one in ranking if not says_nothing(one.score))
-            n_nothing[name] = len(ranking) - len(rankings[name])
+    scores = read_trec(path, "run")
+    ranks: dict[str, dict[str, float]] = {}
+    # Not every tool writes numbers as ranks; the order of the lines is what is left.
+    with suppress(BadInputError):
+        ranks = read_trec(path, "ranks")
+    rankings, n_nothing = {}, {}
+    for query, found in scores.items():
+        stated = sorted(found, key=ranks[query].__getitem__) if ranks else found
+        docs = [ScoredDoc(doc, found[doc]) for doc in stated if not says_nothing(found[doc])]
+        rankings[query] = tuple(docs)
+        n_nothing[query] = len(found) - len(docs)
     return rankings, {}, n_nothing
-
-
-def _stated_order(path: Path, table: Table) -> list[int]:
-    """Return the rows of a run, query by query in the order of their ranks, then of their lines."""
-    import numpy as np
-
-    from retrieval_eval.ranking.trec import read_trec
-
-    try:
-        ranks = read_trec(path, "ranks").numbers
-    except BadInputError:
-        # Not every tool writes numbers there; the order of the lines is what is left.
-        ranks = np.zeros(len(table.numbers))
-    query = np.repeat(np.arange(len(table.query_ids)), np.diff(table.starts))
-    order: list[int] = np.lexsort((ranks, query)).tolist()
-    return order
 
 
 def _read_jsonl(path: Path) -> _Rankings:

@@ -28,10 +28,18 @@ from retrieval_eval.model.guard import (
     NoiseFloor,
     SliceRuling,
 )
+from retrieval_eval.model.search_diff import Cause
 from retrieval_eval.model.search_run import QueryResult, RankedDocument, SearchRun
 from retrieval_eval.ranking.measures import Measure, parse_measure
 from retrieval_eval.schema import version_of
-from retrieval_eval.search.change.comparability import judge_faults, judge_of, run_faults, run_notes
+from retrieval_eval.search.change.causes import causes
+from retrieval_eval.search.change.comparability import (
+    judge_faults,
+    judge_of,
+    other_tops,
+    run_faults,
+    run_notes,
+)
 from retrieval_eval.search.change.paired_change import Resampling, moved_between
 from retrieval_eval.search.decide import (
     BREACH,
@@ -150,6 +158,8 @@ def check(
     notes = [*run_notes(runs, baselines), *weak, *notes, *_unused(found, justifications, today)]
     if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
         notes.append(_repeated(sides))
+    if not faults and (others := other_tops(baselines[0], run, scope)) is not None:
+        notes.append(others)
     if noise is not None and known_noise.document is None:
         notes.append(f"{known_noise.why}, so it decided nothing")
     rest = iter(found)
@@ -165,7 +175,14 @@ def check(
         confidence=settings.confidence,
         n_pinned=len(scope) if scope is not None else asked.n_queries if asked else None,
         n_moved=None if faults else len(moved_between(baselines[0], run, scope)),
+        explained=()
+        if faults
+        else causes(baselines[0], run, breached=_breached(found), within=scope),
     )
+
+
+def _breached(found: Sequence[Ruling]) -> set[str]:
+    return {one.measured.threshold.metric for one in found if one.verdict == "breach"}
 
 
 def _repeated(sides: tuple[Side, Side]) -> str:
@@ -266,6 +283,7 @@ def _verdict(
     confidence: float | None = None,
     n_pinned: int | None = None,
     n_moved: int | None = None,
+    explained: tuple[Cause, ...] = (),
 ) -> GuardRuling:
     verdict = _overall(rows, reasons)
     return GuardRuling(
@@ -287,6 +305,7 @@ def _verdict(
         n_pinned=n_pinned,
         rows=tuple(rows),
         n_queries_moved=n_moved,
+        causes=explained,
     )
 
 

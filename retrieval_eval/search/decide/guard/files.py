@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -17,15 +18,22 @@ from retrieval_eval.model import to_builtins
 from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.ranking.measures import parse_measure
-from retrieval_eval.search.change.baseline import DEFAULT_BASELINE, plan_update
+from retrieval_eval.search.change.baseline import DEFAULT_BASELINE, SLICED_BY, plan_update
 from retrieval_eval.search.change.paired_change import Resampling
 from retrieval_eval.search.decide import resolution
 from retrieval_eval.search.decide.guard import check, no_verdict
 from retrieval_eval.search.decide.guard.justification import read_justifications
 from retrieval_eval.search.decide.guard.measured import Side, measure
 from retrieval_eval.search.decide.guard.rendering import one_line, to_comment
-from retrieval_eval.search.decide.noise import DEFAULT_NOISE, read_noise, staleness
+from retrieval_eval.search.decide.noise import (
+    DEFAULT_NOISE,
+    beyond_noise_points,
+    read_noise,
+    rounded_up,
+    staleness,
+)
 from retrieval_eval.search.decide.thresholds import (
+    MIN_QUERIES,
     Threshold,
     Thresholds,
     pinned_lists,
@@ -39,11 +47,15 @@ from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.run.document import load_search_run, run_bytes
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
 from retrieval_eval.search.run.random_documents import not_beaten, random_notes
+from retrieval_eval.search.run.scoring import NO_NAME
 from retrieval_eval.search.run.summary import without_labels
 from retrieval_eval.search.run.trust import trust_of
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 DEFAULT_THRESHOLDS: Final = DATA / "guard.toml"
+FIRST_RESULT: Final = ("P@1", "RR")
+"""The metric of the first result: the first of them that a run has."""
+_FIRST_RESULT_POINTS: Final = 1.0
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
 """What stands beside a breach in a diff: the guard itself may pass it by justification."""
 
@@ -226,11 +238,13 @@ def plan_adoption(
     queries: Path | None = None,
     slices: Sequence[str] = (),
     accept_weak: bool = False,
+    noise: Path | None = None,
 ) -> Adoption:
     """Return the files of a guard that begins with a run; nothing is written.
 
     The thresholds are the shipped ones whose metric the run has, without floors and ceilings, so
-    that the unchanged system passes.
+    that the unchanged system passes. Where the noise of the system was measured there are more: on
+    the first result, and on the worst corpus or area.
 
     Parameters
     ----------
@@ -246,9 +260,11 @@ def plan_adoption(
         The pinned list, of a run that asked it alone.
     slices
         Dimensions whose worst slice is judged, too: of each metric of rankings, by what a guard
-        must be able to show (`resolution`).
+        must be able to show (`resolution`). By default corpus and area, where noise was measured.
     accept_weak
         Whether a run that is no better than random documents is taken, too (`weakness`).
+    noise
+        The noise file; None: `DEFAULT_NOISE` where that exists.
 
     Raises
     ------
@@ -280,6 +296,10 @@ def plan_adoption(
             f"{run} has none of the metrics that the guard has thresholds for: "
             f"{'; '.join(left_out.values())}"
         )
+    measured = _noise(noise)
+    if measured is not None and not staleness(measured, document):
+        kept += _first_result(document, measured)
+        slices = slices or _sliceable(document)
     kept += _of_slices(kept, slices)
     chosen = Thresholds(tuple(kept), shipped.rule, shipped.alpha, thresholds)
     gold_set = None if pinned is None else load_gold_set(gold)
@@ -300,6 +320,27 @@ def plan_adoption(
         )
     notes = [_repeatability(document), *(weak or random_notes(document, guarded))]
     return Adoption(files, document, chosen, left_out, verdict, tuple(notes))
+
+
+def _first_result(run: SearchRun, noise: NoiseFloor) -> list[Threshold]:
+    """Return the threshold on the first result, as wide as the runs of one system differ."""
+    for name in FIRST_RESULT:
+        if name in run.metrics and name in noise.metrics:
+            n_rows = len(shipped_thresholds().rows) + 1
+            beyond = beyond_noise_points(noise.metrics[name], noise.n_runs, n_rows)
+            most = max(_FIRST_RESULT_POINTS, rounded_up(beyond))
+            return [Threshold(name, "down is bad", most, "points")]
+    return []
+
+
+def _sliceable(run: SearchRun) -> list[str]:
+    """Return by which of corpus and area at least two slices have enough queries to be judged."""
+    found = []
+    for dimension in SLICED_BY:
+        sizes = Counter(getattr(query, dimension) or NO_NAME for query in run.queries)
+        if sum(n >= MIN_QUERIES for n in sizes.values()) > 1:
+            found.append(dimension)
+    return found
 
 
 def weakness(run: SearchRun, guarded: Collection[str]) -> list[str]:
@@ -345,7 +386,8 @@ def _repeatability(run: SearchRun) -> str:
         how = f"{n} of {counted(trust.n_asked_twice, 'query')} asked twice got another answer"
     return (
         f"{how}: a small drop may leave no verdict; `retrieval-eval search noise --retriever "
-        f"{spec}` measures what is noise"
+        f"{spec}` measures what is noise, and --init --force then adds thresholds on the first"
+        " result, corpora and areas"
     )
 
 

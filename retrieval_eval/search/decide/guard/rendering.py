@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from retrieval_eval.model.guard import GuardRow, GuardRuling, Mover
+from retrieval_eval.search.change.causes import TITLE
 from retrieval_eval.search.run.markdown import as_code, entities, escaped, table
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
 from retrieval_eval.search.run.summary import DASH, number, points, signed_span
@@ -184,6 +185,8 @@ def to_text(verdict: GuardRuling) -> str:
         lines.append("  ".join(padded).rstrip())
     overview = remarks(verdict)
     lines += ["", *overview] if overview else []
+    if verdict.causes:
+        lines += ["", f"{TITLE}:", *(f"- {one_line(one.sentence)}." for one in verdict.causes)]
     for row in verdict.rows:
         if row.movers and row.verdict in ("breach", "no_verdict", "overridden"):
             lines += ["", f"Queries behind {one_line(row.name)}, the worst first:"]
@@ -261,14 +264,15 @@ def _row_sentence(row: GuardRow) -> str:
 def to_comment(verdict: GuardRuling, *, longest: int = LONGEST_COMMENT) -> str:
     """Return the verdict as Markdown for a pull request, of at most ``longest`` bytes.
 
-    The verdict in one sentence; the queries that carried it, with the ranks of their documents;
-    the thresholds; and folded, the rest. Every text that comes from a query, a document, a run or
-    a justification is escaped: it shows as it stands, and mentions or links nothing. What does not
-    fit is left out from the end.
+    The verdict in one sentence; what explains it; the queries that carried it, with the ranks of
+    their documents; the thresholds; and folded, the rest. Every text that comes from a query, a
+    document, a run or a justification is escaped: it shows as it stands, and mentions or links
+    nothing. What does not fit is left out from the end.
     """
     title = f"## {_SIGNS[verdict.verdict]} Retrieval guard: {escaped(sentence(verdict))}"
     loud, quiet = _remarks(verdict)
     parts = [
+        _explained(verdict),
         *(_carried(row) for row in led_by(verdict)[:_MOST_LEADING] if row.movers),
         _thresholds(verdict),
         _list(loud),
@@ -283,6 +287,12 @@ def to_comment(verdict: GuardRuling, *, longest: int = LONGEST_COMMENT) -> str:
         else:
             text += f"\n{part}\n"
     return text + (_CUT if n_left_out else "")
+
+
+def _explained(verdict: GuardRuling) -> str:
+    """Return what explains the change as a list; empty where nothing does."""
+    rows = [f"- {escaped(one_line(one.sentence))}." for one in verdict.causes]
+    return "\n".join([f"**{TITLE}**", "", *rows]) if rows else ""
 
 
 def _carried(row: GuardRow) -> str:

@@ -17,6 +17,7 @@ from retrieval_eval.agents.door import nearest, opened
 from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.cli import run
+from retrieval_eval.cli.report import searched_runs
 from retrieval_eval.model import to_builtins
 from tests.unit.agents.door.test_tables import trace_of
 
@@ -251,6 +252,7 @@ def test_the_output_of_openhands_with_its_verdicts(tmp_path, monkeypatch):
     lines.append({**output_of("a__b-4", "4.py"), "history": []})
     lines.append({**output_of("a__b-5", "5.py"), "history": None})
     write(folder / "output.jsonl", "\n".join(map(json.dumps, lines)))
+    write(folder / "llm_completions/a__b-4/m-1733.1.json", {"messages": [], "cost": 0.25})
     write(folder / "llm_completions/a__b-4/m-1733.2.json", completion_of("4.py", 1))
     evaluated = {"instance_id": "a__b-2", "test_result": {"report": {"resolved": False}}}
     write(folder / "output.swebench_eval.jsonl", json.dumps(evaluated))
@@ -264,7 +266,14 @@ def test_the_output_of_openhands_with_its_verdicts(tmp_path, monkeypatch):
     calls = {m.provenance.task_name: m.ledger.calls_resolved for m in found.metrics}
     assert calls["a__b-1"] == calls["a__b-4"] == 1
     costs = {m.provenance.task_name: m.outcome["cost_usd"] for m in found.metrics}
-    assert costs["a__b-1"] == 0.5
+    assert (costs["a__b-1"], costs["a__b-4"]) == (0.5, 0.26)
+
+
+def test_logged_completions_have_no_cost_where_one_does_not_state_its_own(tmp_path):
+    write(tmp_path / "llm_completions/a__b-1/m-1.json", {"messages": []})
+    write(tmp_path / "llm_completions/a__b-1/m-2.json", completion_of("1.py", 1))
+    (row,) = opened(tmp_path).rows
+    assert (row.task, row.cost_usd) == ("a__b-1", None)
 
 
 def test_the_output_of_its_sdk_is_read_too(tmp_path):
@@ -328,6 +337,27 @@ def test_jobs_of_harbor(tmp_path, monkeypatch):
     assert [m.outcome["reward"] for m in found.metrics] == [0.0, 0.0]
 
 
+def test_attempts_of_a_trial_of_harbor_are_repeats(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    job = tmp_path / "job"
+    write(job / "result.json", {"n_total_trials": 2, "stats": {}})
+    for task in ("t-1", "t-2"):
+        harbor_trial(job, task, 1.0)
+        trial = job / f"{task}__aB3dE5f"
+        for n in range(2 if task == "t-1" else 1):
+            trace = (trial / "agent/claude-code.txt").read_text()
+            write(trial / f"attempts/{n:03}/agent/claude-code.txt", trace)
+        (trial / "agent/claude-code.txt").unlink()
+        (trial / "agent").rmdir()
+    write(job / "t-1__aB3dE5f/attempts/000/verifier/reward.txt", "0\n")
+    rows = [(row.task, row.repeat, row.reward, row.cost_usd) for row in opened(job).rows]
+    assert rows == [("t-1", "1", 0.0, None), ("t-1", "2", 1.0, None), ("t-2", "1", 1.0, 0.2)]
+    (found,) = evaluate(["job"]).runs
+    assert {m.provenance.trial_name for m in found.metrics} == {"t-1", "t-1@2", "t-2"}
+    said = [(m.outcome["reward"], m.outcome["model"]) for m in found.metrics]
+    assert sorted(said) == [(0.0, "gpt-x"), (1.0, "gpt-x"), (1.0, "gpt-x")]
+
+
 def test_two_jobs_or_logs_are_compared_side_by_side(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for job in ("baseline", "with-search"):
@@ -346,6 +376,12 @@ def test_two_jobs_or_logs_are_compared_side_by_side(tmp_path, monkeypatch, capsy
 
 
 INSPECT = "Inspect's logs"
+
+
+def test_a_log_is_no_search_run(tmp_path):
+    log = log_of(tmp_path / "a.eval", "openai/m", ["C"])
+    assert searched_runs([str(log)]) is None
+    assert searched_runs([str(write(tmp_path / "run.json", {"schema_version": "1"}))]) is not None
 
 
 def test_a_log_of_inspect(tmp_path):

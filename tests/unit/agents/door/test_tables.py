@@ -113,7 +113,11 @@ def test_the_commands_take_a_table_and_its_truth(place, capsys):
         ({"rewrd": 1}, "column 'rewrd' is not used; did you mean reward"),
         ({"trace": "absent.json"}, "row 1, trace: there is no absent.json"),
         ({"task": " "}, "row 1, task: is empty"),
-        ({"reward": 85}, "reward: 1 of 1 value lie above 1, up to 85; shares are expected, so"),
+        ({"reward": 85}, "reward: 1 of 1 value lie above 1, such as 85 in row 1; shares are"),
+        (
+            {"elapsed_seconds": 118_000},
+            "elapsed_seconds: half of 1 value lie above 20,000, such as 118000 in row 1; seconds",
+        ),
     ],
 )
 def test_a_cell_that_makes_no_sense_is_named_by_row_and_column(place, row, message):

@@ -83,6 +83,7 @@ def test_a_patch_that_a_tool_wrote_is_the_agents_own():
         [("git stash pop", "On branch main\n\tmodified:   src/core/f0.py\nDropped stash@{0}")],
         ["git fetch origin main:main", "git checkout main -- src/core/f0.py"],
         ["git apply /task/tests/fix.patch"],
+        ["cd /app && bash /solution/solve.sh"],
         ["cd /workspace && git apply --verbose /solution/fix.patch"],
         ["patch -p1 -i /tests/test.patch"],
         ["patch -p1 < /task/tests/test.patch"],

@@ -120,28 +120,18 @@ def test_a_place_without_sessions_is_said(tmp_path):
         what_was_read(tmp_path)
 
 
-def test_the_page_of_sessions_without_truth_says_what_was_read(project, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    block = rev.load_run(project).what_was_read
-    assert block.finding == "3 sessions read 2 files, most often cart.py (whole, in 2 of 3)"
-    assert block.sentences == (
-        "Certain content of 2 files; 1 more by name only, 0 only possible.",
-        "Found but never opened: pay.py.",
-    )
-    files, tools = block.exhibits
-    assert files.rows[0][:7] == ("cart.py", "2 of 3", "whole", "2", "0", "1", "0")
-    assert tools.rows[0][0] == "file read"
+def test_a_run_without_truth_has_frames_of_what_was_read(project, tmp_path):
+    run = rev.load_run(project, output_dir=tmp_path / "out")
+    files = run.files_read.set_index("file")
+    first = files.loc["cart.py"]
+    assert (first["opened_in"], first["how_much"], first["n_named"]) == ("2 of 3", "whole", 1)
+    assert list(files.loc["pay.py", ["n_opened", "n_found", "how_much"]]) == [0, 1, "1 line"]
+    shown = rev.table.show(run.files_read)
+    assert shown.finding == "1 file opened; 1 found by a search but never opened"
+    assert run.tools_read["result_tokens"].sum() > 0
+    assert list(run.agents_read["session"]) == ["a", "b", "c"]
 
 
-def test_configurations_beyond_two_without_truth_still_have_their_trials(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("one", "two", "three"):
-        call = ("Read", {"file_path": "/w/cart.py"}, numbered(1, 3))
-        session(tmp_path / f"{name}.jsonl", name, [call])
-    rows = [f"{name}.jsonl,t,{name}" for name in ("one", "two", "three")]
-    (tmp_path / "trials.csv").write_text("\n".join(["trace,task,config", *rows]))
-    run = rev.load_run("trials.csv")
-    assert run.what_was_read.finding.startswith("3 sessions read 1 file")
-    assert len(run.study.arms) == 2
-    assert len(rev.table.tasks(run.study, run.trials).data) == 2
-    assert run.found_by.empty
+def test_a_run_with_truth_is_not_read_again(tmp_path):
+    run = rev.load_run("demo", output_dir=tmp_path)
+    assert rev.table.show(run.files_read).is_expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+import retrieval_eval as rev
 from retrieval_eval import BadInputError, NothingToEvaluateError, associate, compare
 from retrieval_eval.agents.metrics.catalog import Metric
 from tests.studies import document, frame_of, impact_document, study
@@ -187,7 +188,22 @@ def test_associations_say_what_they_are_within_each_configuration():
     own = {row.group: row.spearman_r for row in found.records if row.scope == "config"}
     (text,) = found.sentences()
     said = ", ".join(f"{config} +{own[config]:.2f} (n=24)" for config in sorted(ARMS))
-    assert text.endswith(f"Within configurations: {said}.")
+    assert f" within configurations (Spearman r): {said}. Pooled " in text
+
+
+def test_what_two_configurations_differ_in_is_not_said_to_go_together():
+    """Within each nothing goes with anything; pooled, both sides of one are higher."""
+    shuffled = (0.1, 0.0, 0.2, 0.05, 0.15)
+    rows = [
+        document(f"t-{i:02}", config, up + i % 5 / 20, reward=up + shuffled[(i + i // 5) % 5])
+        for i in range(25)
+        for config, up in zip(ARMS, (0.0, 0.5), strict=True)
+    ]
+    found = associate(rows, ["file_recall"], ["reward"])
+    (text,) = found.sentences()
+    assert "baseline 0.00 (n=25), mcp 0.00 (n=25). Pooled +0.76 (n=50)" in text
+    shown = rev.plot.outcomes(compare(rows, *ARMS), found.frame)
+    assert shown.finding.startswith("Within neither arm")
 
 
 @pytest.mark.parametrize(

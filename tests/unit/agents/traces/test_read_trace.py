@@ -318,6 +318,13 @@ def test_text_that_is_not_utf8_is_named(tmp_path):
     assert "agent/trajectory.json: line 1 is not UTF-8" in read_trace(tmp_path).problems
 
 
+def test_what_vibe_prints_is_named_and_not_read(tmp_path):
+    entry = {"generationStatus": "completed", "inputEntryId": "u", "turnId": "t", "sessionId": "s"}
+    said = {**entry, "type": "message", "role": "assistant", "content": "Done."}
+    (tmp_path / "printed.json").write_text(json.dumps([said, {**entry, "type": "effect"}]))
+    assert "found what Mistral Vibe prints: its journal" in refusal(tmp_path / "printed.json")
+
+
 def test_a_plain_log_matters_only_where_there_is_nothing_else(tmp_path):
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent/openhands.txt").write_text("12:00 starting\n", encoding="utf-8")

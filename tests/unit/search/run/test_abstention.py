@@ -132,7 +132,7 @@ def test_a_failed_query_makes_it_not_computable(failed):
         assert (block[name]["value"], block[name]["reason"]) == (None, "query_failed")
     assert block["roc"] == []
     assert block["operating_point"]["passes"] is None
-    assert "failed on 1 query" in block["reasons"][0]
+    assert "1 query got no answer" in block["reasons"][0]
 
 
 def test_without_unanswerable_queries_there_is_no_block():
@@ -194,4 +194,4 @@ def test_the_sentences_give_counts_and_reasons():
     failed = sentences(block_of([failure("u1"), answer("a1", ["x"])]))
     assert failed[2].startswith("AUC over all thresholds: not computable (the retriever failed")
     assert "not computable (the retriever failed on the query" in failed[0]
-    assert failed[3].startswith("Abstention: the retriever failed on 1 query")
+    assert failed[3].startswith("Abstention: 1 query got no answer")

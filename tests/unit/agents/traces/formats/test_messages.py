@@ -249,6 +249,36 @@ def test_a_log_of_openhands_keeps_the_calls_beside_the_messages_as_sent(tmp_path
     assert {call.timestamp for call in trace.calls} == {None}
 
 
+def test_a_log_of_openhands_sdk_says_that_a_call_failed_and_what_requests_cost(tmp_path):
+    function = {"name": "terminal", "arguments": json.dumps({"command": "cat a.py; exit 3"})}
+    failed = "[An error occurred during execution.]\n"
+    lost = "The terminal session was reset because its server disappeared."
+    entry = {
+        "messages": [
+            {"role": "user", "content": "Fix it."},
+            {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "function": function}]},
+            {
+                "role": "tool",
+                "tool_call_id": "c",
+                "content": [{"type": "text", "text": failed}, {"type": "text", "text": lost}],
+            },
+        ],
+        "response": {"id": "r", "choices": [], "usage": {"prompt_tokens": 9}},
+        "cost": 0.25,
+        "latency_sec": 0.5,
+        "usage_summary": {"prompt_tokens": 9},
+    }
+    folder = tmp_path / "completions"
+    folder.mkdir()
+    for name, number in (("a", 1), ("b", 2)):
+        response = {**entry["response"], "id": name}
+        log = json.dumps({**entry, "response": response, "timestamp": 1767607200.0 + number})
+        (folder / f"{name}.json").write_text(log, encoding="utf-8")
+    trace = read_trace(folder)
+    assert (trace.harness, trace.declared_cost_usd) == ("openhands-sdk", 0.5)
+    assert [(c.result.text, c.result.is_error) for c in trace.calls] == [("", True)]
+
+
 @pytest.mark.parametrize(
     ("text", "folder"),
     [

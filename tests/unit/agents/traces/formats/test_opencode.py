@@ -12,7 +12,7 @@ from retrieval_eval.agents.traces.served import is_refusal
 from retrieval_eval.agents.traces.tokens import count_tokens
 from retrieval_eval.agents.traces.tools import interpret
 from retrieval_eval.io.files import Line
-from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
+from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult, Trace
 
 AT = 1770112800000
 FILE = "<path>/w/src/{}</path>\n<type>file</type>\n<content>\n{}\n</content>"
@@ -308,3 +308,18 @@ def test_a_folder_is_listed(tmp_path):
         ("listed", "/w/src/a.py", None),
         ("listed", "/w/src/lib/b.py", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_mcp"),
+    [
+        ("Model tried to call unavailable tool 'open_document'. Available tools: read", False),
+        ("x", True),
+    ],
+)
+def test_a_name_that_no_tool_has_is_not_a_servers(text, is_mcp):
+    call = ToolCall("c", "open_document", {"path": "a.py"}, ToolResult(text, None, not is_mcp))
+    kept = {"has_trajectory": False, "has_transcript": True, "harness": "kilo"}
+    trace = Trace((call,), "opencode-store", "transcript", **kept)
+    (read,) = read_calls(trace)
+    assert read.use.is_mcp == is_mcp

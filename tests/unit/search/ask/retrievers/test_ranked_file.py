@@ -60,7 +60,7 @@ def test_jsonl_takes_every_form_of_a_document(ranked):
     assert by_id(retriever, "q1") == [("d2", -1.0), ("d1", -2.0)]
     assert by_id(retriever, "q2") == [("d1", 0.5), ("d2", 1.5)]
     assert by_id(retriever, "q3") == []
-    with pytest.raises(RetrieverError, match=r"run\.trec: no line for query 'q4'.*say \"ranking\""):
+    with pytest.raises(RetrieverError, match=r"run\.trec: no line for query 'q4'"):
         by_id(retriever, "q4")
 
 
@@ -85,7 +85,9 @@ def test_a_run_over_a_ranked_file_goes_by_id(ranked):
     ]
     rows = [{"id": "q1", "ranking": ["d1", "d2"]}, {"id": "q2", "ranking": []}]
     results = run_queries(GoldSet(tuple(queries), "f"), ranked(rows), depth=2)
-    assert [result.status for result in results] == ["ok", "ok", "failed"]
+    assert [result.problems for result in results] == [(), ("empty_in_file",), ("missing",)]
+    results = run_queries(GoldSet(tuple(queries), "f"), ranked(rows, missing="empty"), depth=2)
+    assert [result.problems for result in results] == [(), ("empty_in_file",), ("empty_in_file",)]
 
 
 def test_a_run_made_from_another_gold_set_is_refused(ranked):
@@ -124,6 +126,7 @@ def test_the_file_is_identified_by_its_content(ranked):
         ([{"id": "q1", "ranking": [["a", math.nan]]}], r"line 1: /ranking: item 1 .*score of nan"),
         ([{"id": "q1", "ranking": [["a", 1], "b"]}], r"line 1: /ranking: item 2 .* no score, and"),
         ([{"id": "q1", "ranking": [["a", 1, 2]]}], "line 1: /ranking: item 1 has 3 parts"),
+        ([{"id": "q1", "ranking": []}], "no query has a document"),
         ([{"id": "q1", "ranking": []}] * 2, "line 2: query 'q1' is on line 1 too"),
     ],
 )  # fmt: skip
@@ -190,8 +193,8 @@ def test_what_is_neither_layout_is_told_what_either_expects(ranked, content, lin
     assert jsonl in second
 
 
-def test_a_ranked_file_has_one_option(ranked):
-    with pytest.raises(BadInputError, match="run has no option 'k'; it has best"):
+def test_a_ranked_file_has_two_options(ranked):
+    with pytest.raises(BadInputError, match="run has no option 'k'; it has best, missing"):
         ranked(RUN, k="1")
     with pytest.raises(BadInputError, match="option best is 'lowest'; it must be one of high, low"):
         ranked(RUN, best="lowest")

@@ -44,7 +44,11 @@ def test_the_comment_leads_with_the_queries_that_carried_the_verdict(breach):
         "## ❌ Retrieval guard: BREACH: P&#64;5 fell by 2.00 points (2 of 10 queries got worse), "
         "and 1.5 are allowed"
     )
-    assert lines[3] == "**`P@5`: all 2 queries that got worse**"
+    assert lines[3] == "**What explains it, the most telling first**"
+    assert lines[5].startswith(
+        "- P&#64;5 by 2.0 points lower: 2 queries of 10 got worse, most of all"
+    )
+    assert lines[7] == "**`P@5`: all 2 queries that got worse**"
     carried, thresholds, moved = tables("\n".join(lines) + "\n")
     assert carried[0] == ["query", "first relevant document", "lost", "points", "id"]
     text, name = "<code>text of q000</code>", "<code>q000</code>"
