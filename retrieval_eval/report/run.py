@@ -387,13 +387,21 @@ class Run(frames.Measured):
 
     @frames.handed_out
     def found_by(self) -> pd.DataFrame:
-        """One row a trial and kind of tool: the files it returned, and which brought the first."""
+        """One row a trial and kind of tool: the files it returned, and which brought the first.
+
+        Of trials with ground truth: in others no file is expected.
+        """
         rows: dict[tuple[Any, ...], Row] = {}
         hit: set[tuple[Any, ...]] = set()
+        known = {
+            tuple(trial.identity.values())
+            for trial in self.trial_files
+            if trial.metrics is not None and trial.metrics.coverage.has_ground_truth
+        }
         for event in plain_rows(self.events):
-            if event["tool_category"] == "file_write":
-                continue
             key = tuple(event[name] for name in IDENTITY)
+            if event["tool_category"] == "file_write" or key not in known:
+                continue
             kind = str(event["tool_category"]).replace("_", " ")
             kind += " (MCP)" if event["is_mcp"] else ""
             start = dict(zip(IDENTITY, key, strict=True)) | {"kind": kind, "is_first": False}

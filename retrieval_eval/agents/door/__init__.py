@@ -182,17 +182,21 @@ def with_truths(
     )
     unknown = {trial.task_name for trial in trials if trial.task_name.lower() not in known}
     lacking = sorted(unknown)
-    n_others = len(known.keys() - set(names))
+    tried = set(names)
+    others = sorted(task for task in truths.by_task if task.lower() not in tried)
     problems = list(truths.problems)
     if lacking:
-        named = ", ".join(visible(task, 80) for task in lacking[:_MOST_NAMED])
-        more = ", …" if len(lacking) > _MOST_NAMED else ""
         what = counted(len(lacking), "task")
-        problems.append(f"{truths.name}: {what} of the trials without a row: {named}{more}")
-    if n_others:
-        what = counted(n_others, "row")
-        problems.append(f"{truths.name}: {what} of tasks that have no trial here")
+        problems.append(f"{truths.name}: {what} of the trials without a row: {_named(lacking)}")
+    if others:
+        what = counted(len(others), "row")
+        problems.append(f"{truths.name}: {what} of tasks that have no trial here: {_named(others)}")
     return found, tuple(problems)
+
+
+def _named(tasks: Sequence[str]) -> str:
+    more = ", …" if len(tasks) > _MOST_NAMED else ""
+    return ", ".join(visible(task, 80) for task in tasks[:_MOST_NAMED]) + more
 
 
 def _trial(run_id: str, row: Row, source: str) -> TrialRef:

@@ -228,7 +228,7 @@ def _json_rows(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
         lines = []
         for line in read:
             if line.problem is not None:
-                raise BadInputError(f"{path}: {line.problem}")
+                raise BadInputError(line.problem)
             lines.append((line.number, line.value))
     for number, value in lines:
         if not isinstance(value, dict):
@@ -468,6 +468,10 @@ def _patches_in(folder: Path) -> Iterable[Mapping[str, Any]]:
 def _truth(record: Mapping[str, Any], name: str, here: str, problems: list[str]) -> GroundTruth:
     """Return what a row states: line ranges first, else its files, else those of the patch."""
     patch, column = _first_text(record, _PATCHES)
+    for other in _PATCHES:
+        if not isinstance(record.get(other), str) and _text(record.get(other)) is not None:
+            got = visible(str(record[other]), _SHOWN)
+            problems.append(f"{here}, {other}: expected a unified diff, got {got}")
     touched = touched_by([patch]) if patch else None
     if touched is not None and not touched.files:
         problems.append(f"{here}, {column}: expected a unified diff, and no file is named in it")

@@ -294,8 +294,7 @@ def _single(
         raise NothingToShow("There is no trial.")
     first = metrics[0] if metrics else "file_recall"
     known = [row for row in rows if row.get(first) is not None]
-    rows = sorted(known, key=lambda r: (r[first], str(r["task_name"])))
-    rows = rows or plain_rows(trials)
+    rows = sorted(known, key=lambda r: (r[first], str(r["task_name"]))) or rows
     body = []
     for row in rows[:top]:
         page, task = row.get("page"), visible(str(row["task_name"]), 120)

@@ -198,6 +198,7 @@ def test_truth_is_a_patch_files_or_contexts_with_lines():
         {"task": "files", "files": "other.py"},
         {"task": "bad", "patch": "no diff", "files": "[1]", "contexts": '[{"path": "x"}]'},
         {"files": "x.py"},
+        {"task": "number", "patch": 17},
     ]
     found = read_truths(pd.DataFrame(rows))
     of_patch = found.by_task["patch"]
@@ -219,6 +220,7 @@ def test_truth_is_a_patch_files_or_contexts_with_lines():
         "row 5, files: expected paths, as a list or with ; between",
         "row 5, contexts: expected objects with path, line_start and line_end",
         "row 6, task: is empty",
+        "row 7, patch: expected a unified diff, got 17",
     ):
         assert any(message in problem for problem in found.problems), message
 

@@ -135,3 +135,15 @@ def test_a_run_without_truth_has_frames_of_what_was_read(project, tmp_path):
 def test_a_run_with_truth_is_not_read_again(tmp_path):
     run = rev.load_run("demo", output_dir=tmp_path)
     assert rev.table.show(run.files_read).is_expected
+
+
+def test_configurations_beyond_two_without_truth_still_have_their_trials(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two", "three"):
+        call = ("Read", {"file_path": "/w/cart.py"}, numbered(1, 3))
+        session(tmp_path / f"{name}.jsonl", name, [call])
+    rows = [f"{name}.jsonl,t,{name}" for name in ("one", "two", "three")]
+    (tmp_path / "trials.csv").write_text("\n".join(["trace,task,config", *rows]))
+    run = rev.load_run("trials.csv")
+    assert len(rev.table.tasks(run.study, run.trials).data) == len(run.study.arms) == 2
+    assert run.found_by.empty
