@@ -682,6 +682,7 @@ def state(trial: Row) -> str:
     """Return whether a trial could be scored, or why not; of a degraded one the gravest fault."""
     if trial["file_recall"] is None:
         reason = trial["reason"] or trial["ground_truth_reason"] or trial["status_reason"]
+        reason = reason or ("evidence_incomplete" if trial["recall_width"] else None)
         return f"not scored: {reason_sentence(reason)}"
     if trial["status"] != "degraded":
         return "scored"

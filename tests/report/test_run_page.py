@@ -186,3 +186,12 @@ def test_a_broken_file_of_the_outcome_is_no_incomplete_trace(tmp_path):
         BASELINE: "scored, a file of its outcome unreadable",
         "cut": "scored, from an incomplete trace",
     }
+
+
+def test_a_trial_whose_files_are_only_possible_says_so():
+    from retrieval_eval.report.run import state
+
+    reasons = dict.fromkeys(("file_recall", "reason", "ground_truth_reason", "status_reason"))
+    assert state({**reasons, "recall_width": 1.0}) == (
+        "not scored: nothing relevant is certain, and some of it may have happened"
+    )
