@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,7 @@ def of_ir_measures() -> Found:
 
 def of_ranx() -> Found:
     """Ranx, which refuses runs of other queries unless it may make them comparable."""
-    from ranx import Qrels, Run, evaluate
-
+    ranx = import_module("ranx")
     names = {
         "precision@5": "P@5",
         "recall@5": "Recall@5",
@@ -107,8 +107,8 @@ def of_ranx() -> Found:
         "mrr": "RR",
         "map@5": "AP@5",
     }
-    run = Run({query: docs for query, docs in RUN.items() if docs})
-    means = evaluate(Qrels(QRELS), run, [*names], make_comparable=True)
+    run = ranx.Run({query: docs for query, docs in RUN.items() if docs})
+    means = ranx.evaluate(ranx.Qrels(QRELS), run, [*names], make_comparable=True)
     rows = {}
     for own, ours in names.items():
         scores = {query: float(value) for query, value in run.scores[own].items()}
@@ -118,8 +118,7 @@ def of_ranx() -> Found:
 
 def of_trectools() -> Found:
     """Trectools, from files."""
-    from trectools import TrecEval, TrecQrel, TrecRun
-
+    trectools = import_module("trectools")
     with tempfile.TemporaryDirectory() as folder:
         run, qrels = Path(folder, "run"), Path(folder, "qrels")
         run.write_text(
@@ -132,7 +131,7 @@ def of_trectools() -> Found:
         qrels.write_text(
             "".join(f"{q} 0 {doc} {g}\n" for q, docs in QRELS.items() for doc, g in docs.items())
         )
-        found = TrecEval(TrecRun(str(run)), TrecQrel(str(qrels)))
+        found = trectools.TrecEval(trectools.TrecRun(str(run)), trectools.TrecQrel(str(qrels)))
     calls = {
         "P@5": lambda one: found.get_precision(depth=5, per_query=one),
         "Recall@5": lambda one: found.get_recall(depth=5, per_query=one),

@@ -268,7 +268,7 @@ def agreement(run: SearchRun) -> pd.DataFrame:
     differ = counted(len(found), "judged document was", "judged documents were")
     people = ("labeller_a", "labeller_b", "corpus")
     return says(
-        run.named(run.agreement.query("weights == 'none'")),
+        run.named(run.agreement[run.agreement["weights"] == "none"]),
         "agreement",
         f"Cohen's κ {rate(kappa.value.value)} {ends} over {counted(overall.n, 'pair')} that two "
         "people graded",

@@ -36,7 +36,7 @@ _NOTES: Final = re.compile(
 _LAST_LINES: Final = 8
 # An `exit` ended the terminal, and what the command printed is lost.
 _LOST: Final = "The terminal session was reset because "
-# What stands before the text of a call that failed, where the model is told of it.
+# What stands before the text of a call that failed, where the model reads of it.
 _FAILED: Final = "[An error occurred during execution.]\n"
 _CLIPPED: Final = re.compile(
     r"\n?(?:\[\.\.\. Observation truncated due to length \.\.\.\]"
