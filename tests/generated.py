@@ -148,7 +148,7 @@ def lab_table() -> Iterator[str]:
             run = f"{_release(proof)}, {proof.run['date']}"
             yield f"| `{name}` | {run} | {numbers} | {shown} |"
     yield "\nWhat a trace states of the run is compared with what the scripted model charged, at"
-    yield "the prices that the harness was told or knows, and with when it was asked; calls of MCP"
+    yield "the prices that the harness was given or knows, and with when it was asked; calls of MCP"
     yield "and of sub-agents with what the model called. *Right* in each run, or in how many of"
     yield "them; a dash: the trace does not state it.\n"
     yield f"| format | run | {' | '.join(_FACTS)} |"

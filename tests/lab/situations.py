@@ -22,7 +22,7 @@ KINDS: Final = {
     "A4": "what the trace shows and the model did not see",
     "A5": "work that is handed to a sub-agent",
     "A6": "counters that run on after a resumption, a fork or a compaction",
-    "A7": "content that is given without being asked for",
+    "A7": "content that no call requested",
     "A8": "a stub in place of what was read before",
     "A9": "a result that is saved to a file",
     "A10": "names of files and folders",

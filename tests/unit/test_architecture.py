@@ -494,6 +494,7 @@ DOORS = (
             "agents/events/__init__.py": "finds the flag that the decision reads",
             "agents/traces/reading.py": "finds the flag that the decision reads",
             "agents/study/gate.py": "names the trials that were withheld for it",
+            "report/run.py": "says of a trial with possible files alone why it has no number",
         },
     ),
     Door(
