@@ -98,14 +98,12 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
 
 
 @pytest.mark.usefixtures("without_kernel")
-def test_what_lies_beside_the_gold_set_is_found_without_being_named(place, capsys):
+def test_what_lies_beside_the_gold_set_is_found_without_being_named(place):
     from retrieval_eval.demo import write_search_demo
 
     made = write_search_demo(place / "data" / "eval")
     retriever = ["--retriever", f"bm25:{made.corpus}", "--label", "a"]
     assert run(["search", "run", *retriever, "--corpus-file", str(made.corpus)]) == 0
-    assert run(["search", "noise", *retriever[:2], "--repeats", "2"]) == 0
-    capsys.readouterr()
     assert run(["report", "a", "--renderer", "embedded"]) == 0
     html = (place / "reports/search/a/index.html").read_text(encoding="utf-8")
-    assert "2 runs of the same system gave the same documents" in html
+    assert "Cohen" in html
