@@ -586,22 +586,27 @@ class Run(frames.Measured):
 
     @property
     def left_out(self) -> Block:
-        """The trials and folders that are in no number, each with the reason."""
+        """The trials and folders that are in no number, and what was stated and is not used."""
         rows = [
             (f"{row['task_name']} ({row['config_name']})", row["state"].partition(": ")[2])
             for row in plain_rows(self.trials)
             if row["file_recall"] is None
         ]
         rows += [
-            (f"{row['path']}", reason_sentence(row["reason"])) for row in plain_rows(self.excluded)
+            (row["path"] or "a row", _why_left_out(row["reason"], row["detail"]))
+            for row in plain_rows(self.excluded)
         ]
-        if not rows:
+        unused = [one for summary in self.summaries for one in summary.notes]
+        if not rows and not unused:
             nothing = Empty("left-out", "No trial and no folder was left out.", is_expected=True)
             return Block("section", exhibits=(nothing,))
         points = tuple((visible(name, 90), visible(why, 160)) for name, why in rows[:MOST_LEFT_OUT])
         more = len(rows) - len(points)
         said = f"Left out: {counted(len(rows), 'trial or folder', 'trials and folders')}"
         said += f", {more} of them in trials.csv and excluded.csv" if more else ""
+        points += tuple(("stated", visible(one, 250)) for one in unused[:MOST_LEFT_OUT])
+        if (more := len(unused) - MOST_LEFT_OUT) > 0:
+            said += f". Of what was stated and is not used, {more} are named by evaluate alone"
         return Block("section", "", (f"{said}.",), points=points)
 
     @property
@@ -656,6 +661,11 @@ class Run(frames.Measured):
 
 
 MOST_LEFT_OUT: Final = 12
+
+
+def _why_left_out(reason: str, detail: str | None) -> str:
+    """Return why something was left out; of a folder in a tree the detail is only its place."""
+    return detail if detail and " " in detail else reason_sentence(reason)
 
 
 def _listed(names: Sequence[str], limit: int = 4) -> str:

@@ -90,7 +90,7 @@ from retrieval_eval.io.remote import Place, is_url, located
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
-from retrieval_eval.model.summary import RunSummary
+from retrieval_eval.model.summary import ExcludedFolder, RunSummary
 from retrieval_eval.ranking.measures import MAX_CUTOFF
 from retrieval_eval.records import Exclusion, Progress, TrialRef
 from retrieval_eval.values import DEFAULT_SEED, counted
@@ -167,6 +167,12 @@ class Evaluation:
     runs: tuple[RunEvaluation, ...]
     seed: int
     benchmarks_root: Path | Place | None = None
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Sentences about trials that were left out and what tables state and is not used."""
+        stated = (note for run in self.runs for note in run.summary.notes)
+        return (*_left_out(one for run in self.runs for one in run.summary.excluded), *stated)
 
     def why_nothing_was_measured(self) -> str | None:
         """Return a sentence with what to do when no trial has metrics, or None when one has."""
@@ -487,7 +493,8 @@ def _with_tasks(
         where = ", ".join(str(away.shown(folder)) for folder in found)
         unknown = [folder for folder, run in found.items() if not run.layout]
         known = f": {nearest(unknown[0])}" if unknown and probe(unknown[0].exists) else ""
-        left_out = _left_out(found.values())
+        parts = "; ".join(_left_out(one for run in found.values() for one in run.excluded))
+        left_out = f" ({parts})" if parts else ""
         raise NothingToEvaluateError(f"no trial found in {where}{left_out}{known}")
     for folder, run in found.items():
         if run.is_tree and (inside := runs_inside((trial.path for trial in run.trials), folder)):
@@ -524,16 +531,16 @@ def _where_tasks_are(benchmarks_root: Path | Place | None) -> str:
     return f"{looked}; name {ways}"
 
 
-def _left_out(found: Iterable[Opened]) -> str:
-    """Return how many folders were left out and why, each reason with an example."""
-    by_reason: dict[str, list[Exclusion]] = {}
-    for excluded in (e for run in found for e in run.excluded):
+def _left_out(found: Iterable[Exclusion | ExcludedFolder]) -> list[str]:
+    """Return how many folders or rows were left out and why, each reason with an example."""
+    by_reason: dict[str, list[Exclusion | ExcludedFolder]] = {}
+    for excluded in found:
         by_reason.setdefault(excluded.reason, []).append(excluded)
-    parts = [
-        f"{len(group)} left out because {EXCLUSION_REASONS[reason]}, such as {group[0].detail}"
+    return [
+        f"{len(group)} left out because {EXCLUSION_REASONS.get(reason, reason)}, "
+        f"such as {group[0].detail}"
         for reason, group in sorted(by_reason.items())
     ]
-    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _alone_in(folder: Path) -> AbstractContextManager[None]:
@@ -653,15 +660,17 @@ def _finish(
     wanted = [documents_of(one.job.stem) for one in done]
     _remove_stale(folder, {name for names in wanted for name in names}, output.away)
     digest = combined(d.fingerprint for d in done)
+    unused = output.away.notes.get(work.folder, [])
 
     def summarise() -> RunSummary:
         rows = [(d.job.stem, d.metrics) for d in done]
-        return run_summary(work.folder.name, rows, excluded, cutoffs)
+        return run_summary(work.folder.name, rows, excluded, cutoffs, notes=unused)
 
     def analyse() -> ImpactAnalysis:
         return impact_analysis([d.metrics for d in done], seed=seed)
 
-    of_summary = combined([digest, *(str(replace(e, path=Path(e.path.name))) for e in excluded)])
+    without = [str(replace(e, path=Path(e.path.name))) for e in excluded]
+    of_summary = combined([digest, *without, *unused])
     of_impact = combined([digest, str(seed)])
     summary, damaged_summary = _made(
         folder / SUMMARY_FILE, of_summary, RunSummary, summarise, output
@@ -669,7 +678,7 @@ def _finish(
     impact, damaged_impact = _made(folder / IMPACT_FILE, of_impact, ImpactAnalysis, analyse, output)
     left_out = impact.pairs_left_out.sentence if impact.pairs_left_out else None
     notes = [
-        *output.away.notes.get(work.folder, ()),
+        *unused,
         *(note for one in done for note in one.notes),
         damaged_summary,
         damaged_impact,
