@@ -209,7 +209,7 @@ def _others(study: Comparison) -> tuple[Exhibit, ...]:
 def _reason(study: Comparison) -> str:
     record = study.record
     if study.withheld:
-        asked = words.treatment_asked(record)
+        asked = words.statement_asked(record)
         return f"{words.failed_sentence(record)}{f' {asked}' if asked else ''}"
     if is_small(study):
         tasks = counted(len({t.task for t in study.trials}), "task")
@@ -270,7 +270,7 @@ def lines_of(
     lines = [f"{names[1]} (B) against {names[0]} (A)"] if len(names) > 1 else names[:1]
     lines += _wrapped(f"{label_of(study).upper()}: {headline_of(study)}", width, "", 2)
     if study.withheld:
-        lines += _wrapped(_reason(study), width, "  ", 3)
+        lines += _wrapped(_reason(study), width, "  ", 5)
     elif not study.why_not:
         lines += _rows(record, metrics)
         for said in risks(study, "AB"):
@@ -288,7 +288,9 @@ def lines_of(
 
 def _wrapped(text: str, width: int, start: str, most: int) -> list[str]:
     indent = " " * (len(start) if start.strip() else len(start) or 2)
-    found = textwrap.wrap(text, width, initial_indent=start, subsequent_indent=indent)
+    found = textwrap.wrap(
+        text, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
+    )
     return found if len(found) <= most else [*found[: most - 1], f"{found[most - 1].rstrip()} …"]
 
 
