@@ -58,8 +58,15 @@ def value_text(metric: str, value: float | None) -> str:
     return rate(value, _DIGITS.get(metric, metric_name(metric).digits))
 
 
+def has_no_truth(study: Comparison) -> bool:
+    """Return whether no task says what was to be found, so that nothing can be scored."""
+    return bool(study.trials) and all(trial.lacks_ground_truth for trial in study.trials)
+
+
 def label_of(study: Comparison) -> str:
     """Return the state of a comparison in a word or two."""
+    if has_no_truth(study):
+        return "not scored"
     if is_small(study):
         return counted(len(study.trials), "trial")
     if not study.comparison:
@@ -75,6 +82,8 @@ def headline(study: Comparison) -> dict[str, str]:
 
 def headline_of(study: Comparison) -> str:
     """Return the sentence of the answer, without a full stop."""
+    if has_no_truth(study):
+        return "No task states what was to be found"
     if is_small(study):
         return _few(study.trials)
     if not study.comparison:
@@ -177,6 +186,10 @@ def _answer(study: Comparison) -> Block:
     label, title = label_of(study), headline_of(study)
     sentences: list[str] = []
     record, tone = study.record, ""
+    if has_no_truth(study):
+        n = counted(len(study.trials), "session")
+        said = f"{n} read. To score them, name a table of what each task expects with --truth."
+        return Block("answer", title, (said,), (), (("Verdict", label),), tone)
     if study.why_not:
         sentences.append(_reason(study))
     else:

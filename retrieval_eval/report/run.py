@@ -600,9 +600,14 @@ class Run(frames.Measured):
         if not rows and not unused:
             nothing = Empty("left-out", "No trial and no folder was left out.", is_expected=True)
             return Block("section", exhibits=(nothing,))
+        said = f"Left out: {counted(len(rows), 'trial or folder', 'trials and folders')}"
+        alike = Counter(why for _, why in rows)
+        many = {why: n for why, n in alike.items() if n > MOST_LEFT_OUT}
+        rows = [(f"{n} of them", why) for why, n in many.items()] + [
+            row for row in rows if row[1] not in many
+        ]
         points = tuple((visible(name, 90), visible(why, 160)) for name, why in rows[:MOST_LEFT_OUT])
         more = len(rows) - len(points)
-        said = f"Left out: {counted(len(rows), 'trial or folder', 'trials and folders')}"
         said += f", {more} of them in trials.csv and excluded.csv" if more else ""
         points += tuple(("stated", visible(one, 250)) for one in unused[:MOST_LEFT_OUT])
         if (more := len(unused) - MOST_LEFT_OUT) > 0:
