@@ -123,6 +123,12 @@ def _title(record: ComparisonDocument) -> str:
     result = record.metrics.get(record.verdict_metric)
     lead = deciding_estimate(result) if result is not None else None
     if record.verdict == "too_few_pairs" and (result is None or not has_no_estimate(result)):
+        untold = next((r.count for r in record.gate.rules if r.name == "no_ground_truth"), 0)
+        if untold and not (lead and lead.n):
+            return (
+                "No task that both ran states what was to be found: name a --truth, or with "
+                "--metric what needs none, such as reward"
+            )
         n = counted(lead.n if lead else 0, "matched task")
         return f"Too few matched tasks for a verdict: {n} of at least {MIN_PAIRS_FOR_P}"
     if record.verdict == "no_verdict" or lead is None or lead.estimate is None:
