@@ -31,6 +31,16 @@ def rows(text):
     return [(re.findall(r"`([^`]+)`", row[0]), row[1].strip()) for row in cells]
 
 
+def test_the_class_shown_is_a_retriever(page, tmp_path, monkeypatch):
+    [code] = [
+        code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "Titles" in code
+    ]
+    (tmp_path / "titles_as_shown.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    retriever = open_retriever("titles_as_shown:Titles")
+    assert retriever.search("betterment levy", corpus="default", k=2) == [("levy", 2)]
+
+
 def test_the_ranked_file_shown_can_be_read(page, tmp_path):
     [lines] = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     (tmp_path / "run.jsonl").write_text(lines, encoding="utf-8")
