@@ -60,7 +60,7 @@ from retrieval_eval.agents.runs.layout import (
 )
 from retrieval_eval.agents.runs.summary import RunSummary
 from retrieval_eval.agents.runs.trial import Job, evaluate_trial, measure_saved
-from retrieval_eval.agents.study.stated import stated_from
+from retrieval_eval.agents.study.stated import kept_design, stated_from
 from retrieval_eval.agents.study.stated import text_of as design_text
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from retrieval_eval.demo import write_demo, write_search_demo
@@ -618,7 +618,7 @@ def _trials() -> Iterator[Target]:
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
     impact = read_record(place / IMPACT_FILE, place, ImpactAnalysis)
-    text = design_text(stated_from(impact.comparisons[0].design))
+    text = design_text(kept_design(impact))
     Path("design.json").write_text(text, encoding="utf-8")
     yield Target("design as text", ["design.json"], lambda: stated_from(_text("design.json")))
     text = 'alpha = 0.1\n\n[arms.tool]\nmust_use = ["mcp"]\n\n[reward_scale]\nsuite = [0, 10]\n'
