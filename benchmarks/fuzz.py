@@ -621,7 +621,7 @@ def _trials() -> Iterator[Target]:
     text = design_text(kept_design(impact))
     Path("design.json").write_text(text, encoding="utf-8")
     yield Target("design as text", ["design.json"], lambda: stated_from(_text("design.json")))
-    text = 'alpha = 0.1\n\n[arms.tool]\nmust_use = ["mcp"]\n\n[reward_scale]\nsuite = [0, 10]\n'
+    text = 'alpha = 0.1\n\n[arms.mcp-remote-direct]\nmust_use = ["mcp"]\n\n[reward_scale]\nsuite = [0, 10]\n'
     Path("study.toml").write_text(text, encoding="utf-8")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
     # Under another name, so that no command here takes it for its own.
