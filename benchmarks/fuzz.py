@@ -75,7 +75,7 @@ from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.records import TrialRef
 from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
-from retrieval_eval.report.own_notebook import read_executed
+from retrieval_eval.report.publishing import read_executed
 from retrieval_eval.schema import faults, kind_of
 from retrieval_eval.search.ask import (
     QueryResult,
@@ -621,7 +621,10 @@ def _trials() -> Iterator[Target]:
     text = design_text(kept_design(impact))
     Path("design.json").write_text(text, encoding="utf-8")
     yield Target("design as text", ["design.json"], lambda: stated_from(_text("design.json")))
-    text = 'alpha = 0.1\n\n[arms.mcp-remote-direct]\nmust_use = ["mcp"]\n\n[reward_scale]\nsuite = [0, 10]\n'
+    text = (
+        'alpha = 0.1\n\n[arms.mcp-remote-direct]\nmust_use = ["mcp"]\n\n'
+        "[reward_scale]\nsuite = [0, 10]\n"
+    )
     Path("study.toml").write_text(text, encoding="utf-8")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
     # Under another name, so that no command here takes it for its own.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from retrieval_eval.report.exhibits import note
     from retrieval_eval.report.history import History, build_history, load_history
     from retrieval_eval.report.loading import load_diff, load_run, load_search
-    from retrieval_eval.report.own_notebook import render_notebook
     from retrieval_eval.report.parameters import check_parameters
+    from retrieval_eval.report.publishing import render_notebook
     from retrieval_eval.report.run import Run
     from retrieval_eval.report.search_diff import SearchDiff
     from retrieval_eval.report.search_run import SearchRun
@@ -65,7 +65,7 @@ _LAZY = {
     "load_run": "retrieval_eval.report.loading",
     "load_search": "retrieval_eval.report.loading",
     "note": "retrieval_eval.report.exhibits",
-    "render_notebook": "retrieval_eval.report.own_notebook",
+    "render_notebook": "retrieval_eval.report.publishing",
 }
 
 

@@ -13,7 +13,7 @@ from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.agents.runs.layout import is_demo
 from retrieval_eval.errors import BadInputError, RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
-from retrieval_eval.io.files import read_text, remove, write_json, write_text
+from retrieval_eval.io.files import remove, write_json, write_text
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
@@ -39,6 +39,7 @@ from retrieval_eval.report.publishing import (
     digest_of,
     is_current,
     publish,
+    read_executed,
     write_frame,
     write_frames,
 )
@@ -180,38 +181,31 @@ def build(
     return page
 
 
-def build_details(folder: Path, *, reports_dir: Path) -> Path:
+def build_details(folder: Path) -> Path:
     """Write the page of details of a report that is there, and its link; return its path.
 
-    ``folder`` is that of the report, below ``reports_dir``; what it was made with is in its
-    ``params.yml``.
+    ``folder`` is that of the report; its executed notebook says what it was made with.
 
     Raises
     ------
     BadInputError
-        When the folder holds no report of a run, or one without the folders that it was made from,
-        as a private one; otherwise as :func:`build`.
+        When the folder holds no report of a run, or a private one, which does not say what it was
+        made with; otherwise as :func:`build`.
     """
-    import yaml
-
-    try:
-        made_with = yaml.safe_load(read_text(folder / PARAMETERS, reports_dir).value or "")
-    except (yaml.YAMLError, RecursionError, ValueError):
-        made_with = None
-    if not isinstance(made_with, dict) or made_with.get("notebook") != "run_report":
-        raise BadInputError(f"{folder}: no report of a run, so there are no details to make")
-    if made_with.get("privacy"):
+    made_with = read_executed(folder / "run_report.ipynb").metadata.get("papermill")
+    given = made_with.get("parameters") if isinstance(made_with, Mapping) else None
+    if not isinstance(given, Mapping):
         raise BadInputError(f"{folder}: a private report; retrieval-eval report RUN --details")
-    own = ("notebook", "details", "trial_pages", "run_id", "renderer", "pdf")
-    given = {name: value for name, value in made_with.items() if name not in own}
+    own = (*parameters.of_notebook(assets.notebook("run_report")),)
+    given = {name: given[name] for name in own if name in given}
+    is_compared = folder.name == COMPARED
     build(
-        str(made_with.get("run_id")),
-        reports_dir=folder.parent.parent if folder.name == COMPARED else folder.parent,
-        is_compared=folder.name == COMPARED,
+        str(given.pop("run_id", "")),
+        reports_dir=folder.parent.parent if is_compared else folder.parent,
+        is_compared=is_compared,
         details=True,
-        renderer=made_with.get("renderer", "auto"),
-        pdf=made_with.get("pdf") is True,
-        **given,
+        pdf=(folder / "report.pdf").is_file(),
+        **{name: value for name, value in given.items() if name not in ("details", "trial_pages")},
     )
     return folder / DETAILS / PAGE
 

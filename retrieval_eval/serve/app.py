@@ -407,7 +407,7 @@ class _Endpoints:
             from retrieval_eval.report import build_details
 
             try:
-                build_details(of, reports_dir=reports)
+                build_details(of)
             except RetrievalEvalError as error:
                 return _error(503, f"the details could not be made: {visible(str(error), 500)}")
             found = find_report(reports, path)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from retrieval_eval.report import build
@@ -22,8 +24,10 @@ def test_the_details_of_a_report_are_made_when_they_are_first_asked_for(tmp_path
     assert f'href="{DETAILS}#every-metric"' in page.read_text(encoding="utf-8")
 
     (page.parent / DETAILS).unlink()
-    private = page.with_name("params.yml").read_text().replace("privacy: false", "privacy: true")
-    page.with_name("params.yml").write_text(private)
+    notebook = page.with_name("run_report.ipynb")
+    made_with = json.loads(notebook.read_text(encoding="utf-8"))
+    del made_with["metadata"]["papermill"]  # as in a private report
+    notebook.write_text(json.dumps(made_with), encoding="utf-8")
     answer = ask(app, address)
     assert answer.status == 503
     assert "--details" in answer.json["error"]["message"]
