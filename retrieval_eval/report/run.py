@@ -14,6 +14,7 @@ from msgspec import structs
 
 from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs.layout import IMPACT_FILE, SUMMARY_FILE
+from retrieval_eval.agents.runs.trial import collecting_rarely
 from retrieval_eval.agents.study.associations import association_label
 from retrieval_eval.agents.study.compare import Comparison, compare
 from retrieval_eval.agents.study.frames import (
@@ -364,16 +365,17 @@ class Run(frames.Measured):
         """The frames that event documents give, and the ground truth of each trial as rows."""
         events: list[Row] = []
         truths: list[list[Row]] = []
-        for trial in self.trial_files:
-            document = trial.events()
-            rows = event_rows(document, trial.identity)
-            events += [row | {"arguments": None} for row in rows] if self.privacy else rows
-            truths.append(ground_truth_rows(document, trial.identity))
-        return (
-            make_frame(events, _COLUMNS["events"]),
-            make_frame([row for own in truths for row in own], _COLUMNS["ground_truth"]),
-            truths,
-        )
+        with collecting_rarely():
+            for trial in self.trial_files:
+                document = trial.events()
+                rows = event_rows(document, trial.identity)
+                events += [row | {"arguments": None} for row in rows] if self.privacy else rows
+                truths.append(ground_truth_rows(document, trial.identity))
+            return (
+                make_frame(events, _COLUMNS["events"]),
+                make_frame([row for own in truths for row in own], _COLUMNS["ground_truth"]),
+                truths,
+            )
 
     @frames.handed_out
     def errors(self) -> pd.DataFrame:
