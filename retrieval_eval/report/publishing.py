@@ -128,7 +128,8 @@ def publish(
         if keep(page, is_same):
             return page
     with alone(page, "makes this page"):
-        execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
+        source = assets.notebook(notebook)
+        execute(source, executed, values, progress=progress, kernel=kernel, here=True)
         # The tables are about to change: no former page may lie beside them, whatever fails below.
         for former in (folder / PARAMETERS, page, printed, folder / index.ENTRY):
             remove(former, folder)
