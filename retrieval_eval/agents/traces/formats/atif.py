@@ -18,11 +18,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retrieval_eval.agents.traces.dialects import dialect_of, swe_agent, terminus
-from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
-from retrieval_eval.agents.traces.dialects.openhands import SDK, written
-from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, openhands
+from retrieval_eval.agents.traces.dialects import dialect_of, terminus
+from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, openhands, swe_agent
 from retrieval_eval.agents.traces.formats.claude_code import marked
+from retrieval_eval.agents.traces.formats.openhands import HARNESS as OPENHANDS
+from retrieval_eval.agents.traces.formats.openhands import SDK, written
 from retrieval_eval.agents.traces.reading import (
     CONTINUED_ELSEWHERE,
     HISTORY_COMPACTED,
