@@ -49,7 +49,7 @@ from retrieval_eval.io.files import Line, probe, read_json
 from retrieval_eval.io.spooled import like
 from retrieval_eval.records import CUT_HERE, LineRange, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Claude Code: the names that only it has; shared ones are in ``common``.
 
 _OPENING: Final = 400
@@ -219,9 +219,6 @@ DIALECTS.add(
     ),
 )
 
-
-# ------------------------------------------------------------------------------------------------
-# Claude Code: session files, and the stream of ``--output-format stream-json``.
 
 # --------------------------------------------------------------------------------------------------
 # Shared by both: messages with tool-use and tool-result blocks.

@@ -51,7 +51,7 @@ from retrieval_eval.agents.traces.untrusted import (
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Cline: tools whose calls older versions wrote as XML into the assistant's text.
 
 HARNESS: Final = "cline-cli"
@@ -291,7 +291,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Cline: histories of messages, and the stream of ``--json``.
 
 FORMAT = "cline-history"

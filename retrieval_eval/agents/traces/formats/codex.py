@@ -60,9 +60,6 @@ from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.spooled import like
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
-# Codex: shells of several generations, their envelopes, code mode, and sub-agents.
-
 # --------------------------------------------------------------------------------------------------
 # The envelope of a result, in three generations: a JSON object with ``output`` and ``metadata``, a
 # heading with the exit code, and a heading with the state of a process that may still run.
@@ -400,7 +397,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Codex: session files with items of the Responses interface, and ``exec --json``.
 
 FORMAT = "codex-rollout"

@@ -31,7 +31,7 @@ from retrieval_eval.agents.traces.untrusted import (
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Continue: headings above what its tools show, and notes where it was cut.
 
 HARNESS: Final = "continue"
@@ -168,7 +168,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Continue's sessions: a history whose entries hold calls with their results.
 
 FORMAT: Final = "continue-session"

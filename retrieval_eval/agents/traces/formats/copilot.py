@@ -45,7 +45,7 @@ from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.spooled import like
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # GitHub Copilot CLI.
 
 HARNESS: Final = "copilot-cli"
@@ -212,7 +212,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # GitHub Copilot CLI's events: requests of tools, their starts and their ends, joined by id.
 
 FORMAT = "copilot-events"

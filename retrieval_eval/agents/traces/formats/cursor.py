@@ -41,7 +41,7 @@ from retrieval_eval.agents.traces.untrusted import (
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Cursor: the names that only it has; shared ones are in ``common``.
 
 _TEXT_KEYS: Final = (
@@ -136,7 +136,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Cursor: the printed stream of its command line, and the transcripts of its agents.
 
 FORMAT = "cursor-jsonl"

@@ -66,9 +66,6 @@ from retrieval_eval.records import (
     ToolResult,
 )
 
-# ------------------------------------------------------------------------------------------------
-# Gemini CLI: its shell's envelope, searches relative to the searched folder, and display texts.
-
 # --------------------------------------------------------------------------------------------------
 # The envelope of a command: ``Output:`` and, behind it, what is not empty of the rest.
 
@@ -406,7 +403,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Gemini CLI: session files, and the stream of ``--output-format stream-json``.
 
 FORMAT = "gemini-cli-session"

@@ -43,7 +43,7 @@ from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.sqlite import Database, Row
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Goose, whose tools have the name of their extension before them.
 
 HARNESS: Final = "goose"
@@ -171,7 +171,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Goose: a session file before 1.10, the stream it prints, an exported session, and its database.
 
 FORMAT = "goose"

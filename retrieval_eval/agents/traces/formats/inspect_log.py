@@ -59,7 +59,7 @@ from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.packed import PackedError, member, members
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Inspect: outputs that were too long are shown in part, between marks.
 
 _CUT: Final = re.compile(
@@ -188,7 +188,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Inspect's evaluation logs: one JSON document, or an ``.eval`` archive with a file a sample.
 
 FORMAT: Final = "inspect"

@@ -39,7 +39,7 @@ from retrieval_eval.agents.traces.untrusted import (
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # mini-swe-agent: one shell command after another, each in a new shell.
 
 HARNESS: Final = "mini-swe-agent"
@@ -173,7 +173,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # mini-swe-agent's trajectories, of versions 1 and 2: messages with commands and their answers.
 
 FORMAT = "mini-swe-agent"

@@ -35,7 +35,7 @@ from retrieval_eval.agents.traces.untrusted import (
 from retrieval_eval.io.files import Line, decode, read_json
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Mistral Vibe: answers as JSON, of a large one an excerpt beside the file that holds it.
 
 HARNESS: Final = "mistral-vibe"
@@ -138,7 +138,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Mistral Vibe's journal of a session: what the model was sent and answered, each message once.
 
 JOURNAL: Final = "vibe-journal"

@@ -52,7 +52,7 @@ from retrieval_eval.io.files import Line, decode
 from retrieval_eval.io.sqlite import Database, Row
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # OpenCode and Kilo, which is made of it: what they add to results, and their tools.
 
 _NOTE: Final = re.compile(
@@ -177,7 +177,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # OpenCode and Kilo: the stream of ``run --format json``, the exported document, the database.
 
 STREAM = "opencode-run-json"

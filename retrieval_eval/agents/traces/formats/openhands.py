@@ -57,7 +57,7 @@ from retrieval_eval.agents.traces.untrusted import (
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # OpenHands, and the editor it shares with the Anthropic API.
 
 HARNESS: Final = "openhands"
@@ -247,9 +247,6 @@ DIALECTS.add(
     ),
 )
 
-
-# ------------------------------------------------------------------------------------------------
-# OpenHands: events of version 0 (an array, or a folder of one file each) and of the SDK.
 
 # --------------------------------------------------------------------------------------------------
 # Arguments that its ATIF trajectories mix up, and results of MCP that are wrapped.

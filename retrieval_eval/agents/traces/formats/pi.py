@@ -36,7 +36,7 @@ from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import like
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # pi: searches and listings relative to the searched folder, and notes behind what was cut.
 
 HARNESS: Final = "pi"
@@ -164,7 +164,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # pi: session files, whose entries form a tree, and the stream of ``--mode json``.
 
 SESSION = "pi-session"

@@ -40,7 +40,7 @@ from retrieval_eval.io.files import Line
 from retrieval_eval.io.spooled import Spooled, like
 from retrieval_eval.records import ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Qwen Code, which shares tools, envelopes and refusals with Gemini CLI.
 
 DIALECTS.add(
@@ -72,7 +72,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Qwen Code: session files and the stream of headless runs.
 
 SESSION = "qwen-code-session-jsonl"

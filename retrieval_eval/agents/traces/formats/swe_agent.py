@@ -42,7 +42,7 @@ from retrieval_eval.agents.traces.untrusted import (
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import CUT_HERE, RawTarget, ToolCall, ToolResult
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # SWE-agent: tools that are commands of a shell, each with a window on one file.
 
 HARNESS: Final = "swe-agent"
@@ -236,7 +236,7 @@ DIALECTS.add(
 )
 
 
-# ------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # SWE-agent's ``.traj`` files: steps of an action, which is a line of a shell, and its
 # observation.
 
