@@ -182,9 +182,13 @@ class Evaluation:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Sentences about trials that were left out and what tables state and is not used."""
+        """Sentences about trials that were left out and what tables state and is not used.
+
+        A folder in a tree of runs, of which only the place is known, was left out by its name.
+        """
         stated = (note for run in self.runs for note in run.summary.notes)
-        return (*_left_out(one for run in self.runs for one in run.summary.excluded), *stated)
+        every = (one for run in self.runs for one in run.summary.excluded)
+        return (*_left_out(one for one in every if " " in (one.detail or "")), *stated)
 
     def why_nothing_was_measured(self) -> str | None:
         """Return a sentence with what to do when no trial has metrics, or None when one has."""
