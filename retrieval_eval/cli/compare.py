@@ -171,8 +171,8 @@ def compare(
             echo("only one configuration: there is nothing to compare")
         for note in found.unused[:_MOST_NOTES]:
             _print_text(f"note: {note}", 2)
-        if (more := len(found.unused) - _MOST_NOTES) > 0:
-            echo(f"  {more} notes more: retrieval-eval evaluate")
+        if (n_more := len(found.unused) - _MOST_NOTES) > 0:
+            echo(f"  {n_more} notes more: retrieval-eval evaluate")
     if is_reported:
         # Under --json the standard output is one document.
         keep = KeepUnchanged()
