@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 import sys
@@ -164,6 +165,22 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
     rows = _distinct([row for row in read if isinstance(row, Row)], place, left_out, name)
     problems += [f"{visible(name)}: {text}" for text in _scales(rows)]
     return Rows(tuple(rows), tuple(problems), tuple(left_out))
+
+
+def as_file(frame: pd.DataFrame, path: Path) -> Path:
+    """Write a frame of trials or of truth as the table it is, with paths of traces from here."""
+    rows = [{str(k): v for k, v in row.items()} for row in frame.to_dict("records")]
+    for row in rows:
+        if isinstance(row.get("trace"), str | Path):
+            row["trace"] = str(Path(row["trace"]).absolute())
+    plain = (json.dumps(row, default=_plain) for row in rows)
+    path.write_text("".join(f"{line}\n" for line in plain), encoding="utf-8")
+    return path
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a frame that JSON does not know: an array as a list, else its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def is_table(name: Path | str) -> bool:

@@ -26,13 +26,14 @@ from dataclasses import replace as dataclass_replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from msgspec.structs import replace
 
 from retrieval_eval.agents.door import (
     Opened,
     Truths,
+    as_file,
     is_truth,
     nearest,
     opened,
@@ -106,6 +107,9 @@ from retrieval_eval.model.summary import ExcludedFolder, RunSummary
 from retrieval_eval.ranking.measures import MAX_CUTOFF
 from retrieval_eval.records import Exclusion, Progress, TrialRef
 from retrieval_eval.values import DEFAULT_SEED, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ARTEFACTS = "retrieval_events"
 
@@ -216,10 +220,10 @@ class Evaluation:
 
 
 def evaluate(
-    runs: Sequence[str | Path],
+    runs: Sequence[str | Path | pd.DataFrame],
     *,
     runs_root: Path | str | None = None,
-    benchmarks_root: Path | str | None = None,
+    benchmarks_root: Path | str | pd.DataFrame | None = None,
     output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
@@ -234,16 +238,15 @@ def evaluate(
     ----------
     runs
         Run ids (looked up below ``runs_root``), paths or URLs of run directories, tables of trials
-        (:mod:`retrieval_eval.agents.door.table`), or folders and logs of other layouts
-        (:mod:`retrieval_eval.agents.door.layouts`). ``demo`` is
-        the built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
+        (:mod:`retrieval_eval.agents.door.table`; also as a frame), or folders and logs of other
+        layouts (:mod:`retrieval_eval.agents.door.layouts`). ``demo`` is the built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
         unless a runs root is given, or the environment names one that has a run ``demo``. Where
         that could be a run or folder here too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.agents.runs.layout` for the defaults. Without a benchmarks root
         there is no ground truth; that of a run behind a URL has to be named. In place of a folder
-        of tasks a table of what each expects (:mod:`retrieval_eval.agents.door`).
+        of tasks a table of what each expects (:mod:`retrieval_eval.agents.door`), or its frame.
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
         ``<run>/retrieval_events``, and of what is no run tree to ``reports/<run_id>/data``.
@@ -272,6 +275,42 @@ def evaluate(
     NothingToEvaluateError
         When no run holds a trial, or a folder is no run but holds runs.
     """
+    with ExitStack() as stack:
+        named, truth = _without_frames(runs, benchmarks_root, stack)
+        return _evaluate(
+            *(named, runs_root, truth, output_dir, k_values, jobs, executor, tables, seed, progress)
+        )
+
+
+def _without_frames(
+    runs: Sequence[str | Path | pd.DataFrame],
+    truth: Path | str | pd.DataFrame | None,
+    stack: ExitStack,
+) -> tuple[list[str | Path], Path | str | None]:
+    """Return runs and truth with files in place of frames, which the stack removes."""
+
+    def named(given: str | Path | pd.DataFrame, name: str) -> str | Path:
+        if isinstance(given, str | Path):
+            return given
+        return as_file(given, stack.enter_context(private_folder()) / name)
+
+    return [named(run, "trials.jsonl") for run in runs], (
+        None if truth is None else named(truth, "truth.jsonl")
+    )
+
+
+def _evaluate(
+    runs: Sequence[str | Path],
+    runs_root: Path | str | None,
+    benchmarks_root: Path | str | None,
+    output_dir: Path | str | None,
+    k_values: Sequence[int],
+    jobs: int,
+    executor: str | None,
+    tables: bool,
+    seed: int,
+    progress: Progress | None,
+) -> Evaluation:
     # What other distributions add must load, or every trial would be measured without it.
     for registry in (FORMATS, DIALECTS):
         registry.load()

@@ -73,6 +73,14 @@ def test_a_table_and_its_truth_are_a_run(place):
     assert found.notes == ()
 
 
+def test_frames_of_trials_and_truth_are_a_run(place):
+    trials = pd.read_csv("trials.csv")
+    truth = pd.DataFrame({"task": ["t-1", "t-2"], "files": [["src/a.py"]] * 2})
+    frame = load_run(trials, benchmarks_root=truth).trials
+    assert frame.groupby("config_name")["file_recall"].mean().to_dict() == {"new": 1, "old": 0}
+    assert set(frame["reward"]) == {0.0, 1.0}
+
+
 def test_a_time_in_milliseconds_is_left_out_with_that_reason(place):
     (found,) = evaluate(["trials.csv"], benchmarks_root="truth.jsonl").runs
     outcome = next(m.outcome for m in found.metrics if m.provenance.task_name == "t-2")
