@@ -239,9 +239,10 @@ def evaluate(
     runs
         Run ids (looked up below ``runs_root``), paths or URLs of run directories, tables of trials
         (:mod:`retrieval_eval.agents.door.table`; also as a frame), or folders and logs of other
-        layouts (:mod:`retrieval_eval.agents.door.layouts`). ``demo`` is the built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
-        unless a runs root is given, or the environment names one that has a run ``demo``. Where
-        that could be a run or folder here too, the name is refused.
+        layouts (:mod:`retrieval_eval.agents.door.layouts`). ``demo`` is the built-in demonstration,
+        written to ``output_dir``, by default to ``reports/demo/data``: unless a runs root is given,
+        or the environment names one that has a run ``demo``. Where that could be a run or folder
+        here too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.agents.runs.layout` for the defaults. Without a benchmarks root
