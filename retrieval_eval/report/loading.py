@@ -238,7 +238,7 @@ def split_run_ids(run_ids: str | Path | Sequence[str | Path]) -> list[str]:
     return named
 
 
-def _path(value: PathLike) -> Path | str | None:
+def _path(value: Any) -> Path | str | None:
     if is_url(value):
         return value
     if value is None or value == "":

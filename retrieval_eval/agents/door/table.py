@@ -35,6 +35,7 @@ from retrieval_eval.io.files import (
     first_bytes,
     json_lines,
     probe,
+    write_bytes,
 )
 from retrieval_eval.io.user_files import read_user_bytes, read_user_text
 from retrieval_eval.records import GroundTruth
@@ -174,7 +175,7 @@ def as_file(frame: pd.DataFrame, path: Path) -> Path:
         if isinstance(row.get("trace"), str | Path):
             row["trace"] = str(Path(row["trace"]).absolute())
     plain = (json.dumps(row, default=_plain) for row in rows)
-    path.write_text("".join(f"{line}\n" for line in plain), encoding="utf-8")
+    write_bytes(path, "".join(f"{line}\n" for line in plain).encode())
     return path
 
 
