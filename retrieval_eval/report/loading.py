@@ -140,8 +140,9 @@ def load_run(
         When no run holds a trial.
     """
     names: list[Any] = [run_ids] if hasattr(run_ids, "to_dict") else split_run_ids(run_ids)
-    is_frame = hasattr(benchmarks_root, "to_dict")
-    truth: Any = benchmarks_root if is_frame else _path(benchmarks_root)
+    truth: Any = benchmarks_root
+    is_frame = hasattr(truth, "to_dict")
+    truth = truth if is_frame else _path(truth)
     meant = stated_from(design or None)
     parameters: dict[str, Any] = {
         "k_values": list(k_values),
@@ -237,7 +238,7 @@ def split_run_ids(run_ids: str | Path | Sequence[str | Path]) -> list[str]:
     return named
 
 
-def _path(value: Any) -> Path | str | None:
+def _path(value: PathLike) -> Path | str | None:
     if is_url(value):
         return value
     if value is None or value == "":
