@@ -18,6 +18,7 @@ from retrieval_eval.agents.truth.workspace import OwnOutputs, stated_outputs
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.values import REASONS
+from tests.conftest import COSTLY
 
 NAMES = """
     files required_files buggy_files entries steps file_references patterns fix_files
@@ -45,6 +46,7 @@ JSON = st.recursive(
 SEGMENTS = st.text("abcXYZ019._-+()@", min_size=1, max_size=8).filter(lambda s: s.strip("."))
 
 
+@COSTLY
 @given(st.lists(JSON, min_size=6, max_size=6), st.text(max_size=200))
 def test_no_document_makes_the_chain_raise(documents: list[Any], text: str) -> None:
     names = ("ground_truth", "oracle_answer", "expected_defects", "expected_changes", "task_spec")
