@@ -98,10 +98,6 @@ def test_what_stands_beside_the_outcome_is_no_outcome():
     assert (parsed.text, parsed.is_error) == ("x", False)
 
 
-def test_a_call_that_never_ended_has_no_result():
-    assert read(event("started", "a")).calls[0].result is None
-
-
 def test_a_call_whose_start_was_lost_counts():
     (call,) = read(event("completed", "a", result={"success": {}}, at=7000)).calls
     assert (call.timestamp, call.result.is_error) == (7.0, False)

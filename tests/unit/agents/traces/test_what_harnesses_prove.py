@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,14 +96,7 @@ CASES: list[tuple[str, str, dict[str, Any], str | None, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("agent", "tool", "arguments", "answer", "expected"), CASES)
-def test_what_a_converted_call_proves(
-    tmp_path: Path,
-    agent: str,
-    tool: str,
-    arguments: dict[str, Any],
-    answer: str | None,
-    expected: dict[str, str],
-) -> None:
+def test_what_a_converted_call_proves(tmp_path, agent, tool, arguments, answer, expected):
     document = atif([Call(tool, arguments, answer)], "ATIF-v1.7", agent)
     document["agent"]["extra"] = {"cwds": ["/workspace"]}
     assert proven(tmp_path, {"agent/trajectory.json": document}, expected) == expected

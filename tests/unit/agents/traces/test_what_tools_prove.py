@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,14 +154,7 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "answer", "is_error", "expected"), CASES)
-def test_what_an_answer_proves(
-    tmp_path: Path,
-    tool: str,
-    arguments: dict[str, Any],
-    answer: str,
-    is_error: bool,
-    expected: dict[str, str],
-) -> None:
+def test_what_an_answer_proves(tmp_path, tool, arguments, answer, is_error, expected):
     lines = stream_lines([Call(tool, arguments, answer, is_error)])
     files = {"agent/claude-code.txt": lines}
     assert proven(tmp_path, files, expected, 'repo = "acme/w"\n') == expected
