@@ -6,7 +6,6 @@ import pytest
 
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.formats import read_document
-from retrieval_eval.records import CUT_HERE
 
 INFO = {
     "model_stats": {"instance_cost": 0.03, "api_calls": 3},
@@ -119,17 +118,6 @@ def test_a_status_and_an_exception_say_how_a_command_ended(content, text, is_err
     assert call.result.is_unfinished == bool(is_unfinished)
 
 
-def test_of_a_long_output_the_head_and_the_tail_were_shown():
-    content = (
-        "<returncode>0</returncode>\n<warning>\ntoo long\n</warning>\n<output_head>\nfirst\n"
-        "</output_head>\n<elided_chars>\n9 characters elided\n</elided_chars>\n<output_tail>\n"
-        "last\n</output_tail>"
-    )
-    (call,) = read(says("cat a.py"), answers("c10.0-0", content)).calls
-    assert call.result.text == f"first\n{CUT_HERE}\nlast"
-    assert not call.result.is_truncated, "the agent saw no more than the trace holds"
-
-
 def test_a_trajectory_may_be_only_its_messages(tmp_path):
     messages = [
         {"role": "user", "content": "Fix it."},
@@ -143,22 +131,6 @@ def test_a_trajectory_may_be_only_its_messages(tmp_path):
     assert [call.arguments["command"].strip() for call in trace.calls] == ["cat a.py", "ls"]
     assert [call.result and call.result.is_error for call in trace.calls] == [True, None]
     assert "no_result_event" in trace.flags
-
-
-def test_the_default_configuration_answers_in_json():
-    cut = {"returncode": 0, "output_head": "a = 1\n", "output_tail": "z = 1\n", "elided_chars": 9}
-    killed = "An error occurred while executing the command: Command 'x' timed out after 3 seconds"
-    late = {"returncode": -1, "output": "b = 1\n", "exception_info": killed}
-    skipped = {"returncode": -1, "output": "", "exception_info": "action was not executed"}
-    contents = ({"returncode": 3, "output": "c = 1\n"}, cut, late, skipped)
-    messages = [says(*(f"cat {n}.py" for n in range(4)))]
-    for n, content in enumerate(contents):
-        messages.append(answers(f"c10.0-{n}", json.dumps(content, indent=2)))
-    results = [call.result for call in read(*messages).calls]
-    assert [r.text for r in results] == ["c = 1\n", f"a = 1\n{CUT_HERE}\nz = 1", "b = 1\n", ""]
-    assert [r.is_error for r in results] == [True, False, True, True]
-    assert [r.is_stopped for r in results] == [False, False, True, False]
-    assert [r.is_unfinished for r in results] == [False, False, False, True]
 
 
 def test_json_that_a_command_printed_is_its_output():
