@@ -6,6 +6,7 @@ import pytest
 
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.traces.formats import read_document
+from retrieval_eval.records import CUT_HERE
 
 INFO = {
     "model_stats": {"instance_cost": 0.03, "api_calls": 3},
@@ -116,6 +117,17 @@ def test_a_status_and_an_exception_say_how_a_command_ended(content, text, is_err
     (call,) = read(says("cat a.py"), answers("c10.0-0", content)).calls
     assert (call.result.text, call.result.is_error) == (text, bool(is_error))
     assert call.result.is_unfinished == bool(is_unfinished)
+
+
+def test_of_a_long_output_the_head_and_the_tail_were_shown():
+    content = (
+        "<returncode>0</returncode>\n<warning>\ntoo long\n</warning>\n<output_head>\nfirst\n"
+        "</output_head>\n<elided_chars>\n9 characters elided\n</elided_chars>\n<output_tail>\n"
+        "last\n</output_tail>"
+    )
+    (call,) = read(says("cat a.py"), answers("c10.0-0", content)).calls
+    assert call.result.text == f"first\n{CUT_HERE}\nlast"
+    assert not call.result.is_truncated, "the agent saw no more than the trace holds"
 
 
 def test_a_trajectory_may_be_only_its_messages(tmp_path):

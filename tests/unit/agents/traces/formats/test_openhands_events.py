@@ -109,6 +109,27 @@ def test_running_totals_become_what_each_step_used():
     assert reading.finished_at - reading.started_at == 10
 
 
+@pytest.mark.parametrize(
+    ("kind", "content", "code", "text", "is_error", "is_unfinished"),
+    [
+        ("run", "a\n", 1, "a\n", True, False),
+        ("error", "cannot run", None, "cannot run", True, True),
+        ("user_rejected", "no", None, "no", True, True),
+        ("run", "a\n[The command timed out after 30 seconds. Wait.]", -1, "a", True, False),
+        ("run", "[The command has no new output after 30 seconds.]", -1, "", True, True),
+        ("run", "a", -1, "a", False, False),
+    ],
+)
+def test_an_observation_says_how_a_command_ended(
+    kind, content, code, text, is_error, is_unfinished
+):
+    (call,) = read(
+        action(1, "run", "c", command="ls"), observation(2, 1, kind, content, code)
+    ).calls
+    assert (call.result.text, call.result.is_error) == (text, is_error)
+    assert call.result.is_unfinished == is_unfinished
+
+
 def test_an_empty_command_waits_for_the_one_that_is_running():
     late = "compiling\n[The command has no new output after 10 seconds. Wait.]"
     calls = read(
