@@ -122,13 +122,6 @@ def test_a_relative_path_of_a_command_in_any_folder_may_be_each_file_that_ends_s
     assert not possible(workspace, "subtotals.py")
 
 
-def test_read_locally_and_remotely_is_one_file_also_outside_the_ground_truth():
-    workspace = Workspace(truth("widgets::src/a.py"), remote_repositories=["m/widgets--1"])
-    local = workspace.resolve("/workspace/src/other.py")
-    remote = workspace.resolve("src/other.py", repository="m/widgets--1")
-    assert local.key == remote.key
-
-
 @pytest.mark.parametrize(("stated", "seen"), [("e\u0301", "\u00e9"), ("\u00e9", "e\u0301")])
 def test_the_unicode_form_of_a_name_does_not_matter(stated, seen):
     workspace = Workspace(truth(f"src/{stated}t.py"))

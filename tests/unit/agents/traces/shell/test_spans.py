@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.shell.plan import WHOLE, awk_spans, close, sed_spans, take
+from retrieval_eval.agents.traces.shell.plan import awk_spans, close, sed_spans
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,6 @@ def test_sed(script, spans):
 )
 def test_awk(program, spans):
     assert awk_spans(program) == spans
-
-
-def test_taking_from_open_and_unknown_spans():
-    assert take(WHOLE, ((100, None),)) == ((100, None),)
-    assert take(((100, None),), ((1, 50),)) == ((100, 149),)
-    assert take(((10, 12),), ((5, 9),)) == ()
-    assert take(None, WHOLE) is None
-    assert take(WHOLE, None) is None
 
 
 def test_closing_an_open_span_needs_the_number_of_lines():
