@@ -118,6 +118,7 @@ def test_an_executed_notebook_that_was_stored_gives_the_same_page(page_of, made_
     assert render.to_html(whole, title="Report: made", footer="made") == page_of(made_run)
 
 
+@pytest.mark.extra
 def test_four_hundred_tasks_stay_within_two_megabytes(page_of, tmp_path):
     suites = tuple(f"suite_{i}" for i in range(12))
     html = page_of(Run([write_run(tmp_path, n_tasks=400, n_events=4, suites=suites)]))
