@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 from retrieval_eval import schema
@@ -63,13 +62,6 @@ def test_exit_codes_say_pass_breach_and_no_verdict(tree, capsys):
     ):
         assert guard(name) == code
         assert capsys.readouterr().out.startswith(words)
-
-
-def test_json_is_one_document_with_the_same_exit_code(tree, capsys):
-    assert guard("worse.json", "--json") == 1
-    document = json.loads(capsys.readouterr().out)
-    assert (document["verdict"], document["exit_code"]) == ("breach", 1)
-    assert [row["verdict"] for row in document["rows"]] == ["breach", "pass"]
 
 
 def noise_file(folder, *runs):
@@ -177,26 +169,6 @@ def test_without_a_file_the_shipped_thresholds_are_taken(tree, capsys):
     assert (
         "not applied: claim_coverage: the baseline has no claim_coverage: the value was not" in out
     )
-
-
-def test_the_command_and_the_function_have_the_same_defaults():
-    from retrieval_eval.cli import search_guard, search_options
-    from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
-    from retrieval_eval.search.decide.guard.files import DEFAULT_THRESHOLDS, Request
-    from retrieval_eval.search.decide.noise import DEFAULT_NOISE
-    from retrieval_eval.search.run.scoring import DIMENSIONS
-
-    request = Request([Path("x")])
-    at = click.Context(search_guard.guard)
-    default = {option.name: option.get_default(at) for option in search_guard.guard.params}
-    assert (default["baselines"], default["gold_path"]) == (
-        list(request.baselines),
-        request.gold,
-    )
-    assert search_options.in_data(search_options.THRESHOLDS)() == DEFAULT_THRESHOLDS
-    assert tuple(DIMENSIONS) == search_guard._DIMENSIONS
-    assert search_options.in_data(search_options.NOISE)() == DEFAULT_NOISE
-    assert search_options.in_data(search_options.BASELINE)() == DEFAULT_BASELINE
 
 
 # Pinned queries, over the demo collection.

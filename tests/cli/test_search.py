@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 
-import click
 import pytest
 
 from retrieval_eval.cli import run
@@ -123,34 +122,6 @@ def test_the_loop_of_baseline_and_delta(tree, capsys):
     assert json.loads(captured.out)["queries_top1_changed"] == ["q2"]
     assert "is now the run" in captured.err
     assert json.loads((tree / "data/eval/baseline.json").read_text())["label"] == "after"
-
-
-def test_a_failed_query_is_recorded_and_gives_exit_code_2(tree, capsys, monkeypatch):
-    monkeypatch.setenv("FAIL_ON", "blue plum")
-    assert run(COMMAND) == 2
-    text = capsys.readouterr().out
-    assert "No verdict: 1 of 2 queries failed" in text
-    (path,) = reports(tree)
-    assert "ConnectionError: refused" in json.loads(path.read_text())["queries"][1]["error"]
-    assert run(["search", "baseline", "--update", str(path)]) == 2
-    assert "cannot be the baseline: 1 of 2 queries failed" in capsys.readouterr().err
-    assert not (tree / "data/eval/baseline.json").exists()
-
-
-def test_the_command_and_the_function_have_the_same_defaults():
-    from retrieval_eval.cli.search import baseline
-    from retrieval_eval.cli.search import run as command
-    from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
-    from retrieval_eval.search.measure import DEFAULT_GOLD, DEFAULT_OUT
-    from retrieval_eval.search.run import DEFAULT_DEPTH, DEFAULT_K
-
-    at = click.Context(command)
-    default = {option.name: option.get_default(at) for option in command.params}
-    assert (default["gold_path"], default["out"]) == (DEFAULT_GOLD, DEFAULT_OUT)
-    assert default["depth"] == DEFAULT_DEPTH
-    assert default["k_values"] == ",".join(map(str, DEFAULT_K))
-    (replaced,) = (o for o in baseline.params if o.name == "baseline")
-    assert replaced.get_default(at) == DEFAULT_BASELINE
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval.cli import run
 from retrieval_eval.search.demo import JUDGE
-from tests.local_server import body, local_server, says
+from tests.local_server import local_server, says
 
 GOLD = [
     {"id": "q1", "query": "how long are copies kept", "relevant": {"d1": 2}, "source": "chair"},
@@ -98,21 +98,6 @@ def test_json_and_out(tree, capsys):
     assert "run.claims.json" not in files(tree)
 
 
-def test_human_labels_are_compared_with_the_judge(tree, capsys):
-    labels = [
-        {"claim": "Copies are kept for 30 days", "block": "d1", "supported": True},
-        {"claim": "Copies are kept for 31 days", "block": "d1", "supported": False},
-        {"claim": "It listens on 443", "block": "d2", "supported": True},
-    ]
-    lines(tree / "labels.jsonl", labels)
-    assert run([*COMMAND, "--human-labels", "labels.jsonl"]) == 0
-    text = capsys.readouterr().out
-    # The judge does not know that "It" is the port: seen 2/3, by chance 4/9, so kappa is 0.4.
-    (row,) = [line.split() for line in text.splitlines() if "kappa" in line]
-    assert row == ["judge-human", "kappa", "0.400", "—", "3"]
-    assert "supported, say both 1, the judge only 0, people only 1, neither 1" in text
-
-
 def test_a_model_judges_and_is_not_asked_again(tree, capsys):
     verdict = says({"supported": False, "quote": None, "reason": "It is not stated."})
     with local_server(verdict) as server:
@@ -127,18 +112,6 @@ def test_a_model_judges_and_is_not_asked_again(tree, capsys):
     written = b"".join(path.read_bytes() for path in tree.rglob("*.json*"))
     assert KEY.encode() not in written
     assert KEY not in "".join(capsys.readouterr())
-
-
-def test_a_judge_that_fails_three_times_fails_the_run(tree, capsys):
-    before = files(tree)
-    with local_server(body(f"no {KEY}".encode(), 503)) as server:
-        command = [*COMMAND, *HTTP, "--judge-option", f"base_url={server.url}"]
-        assert run([*command, "--judge-option", "concurrency=1"]) == 2
-        assert len(server.requests) == 3
-    shown = capsys.readouterr()
-    assert "answered 503 Service Unavailable: no *** (3 tries); the run fails" in shown.err
-    assert KEY not in shown.err + shown.out
-    assert files(tree) == before
 
 
 @pytest.mark.parametrize(

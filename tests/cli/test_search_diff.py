@@ -169,15 +169,6 @@ def test_noise_of_finished_runs(tree, capsys):
     assert run(["validate", "data/eval/noise.json"]) == 0
 
 
-def test_one_run_named_twice_is_no_repeat(tree, capsys):
-    path = tree / "data/eval/eval-report-1.json"
-    (tree / "baseline.json").write_bytes(path.read_bytes())
-    for again in ("before", "baseline.json"):
-        assert run(["search", "noise", "before", "after", again, "--out", "n.json"]) == 2
-        assert "run 3 is run 1 again" in capsys.readouterr().err
-    assert not (tree / "n.json").exists()
-
-
 def test_noise_of_repeats_writes_no_report(tree, capsys):
     (tree / "documents.jsonl").write_text(
         "".join(json.dumps({"id": d, "text": f"{d} apple"}) + "\n" for d in "abx")
