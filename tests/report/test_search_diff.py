@@ -9,14 +9,11 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.report import (
-    index,
     load_diff,
 )
 from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
-from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Empty
-from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.report.query_pages import write_pages
 from retrieval_eval.report.side_by_side import ranking_table
 from retrieval_eval.search.change.baseline import compare_with_baseline
@@ -43,17 +40,6 @@ from tests.report.search_made import (
     write,
 )
 from tests.report.search_practice import run
-
-
-def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
-    found = made()
-    for name in DIFF_FRAMES:
-        before = found.frame(name)
-        frame = found.frame(name)
-        frame.pop(frame.columns[-1])
-        assert found.frame(name).equals(before)
-        with pytest.raises(AttributeError, match=rf"SearchDiff\.{name} cannot be assigned"):
-            setattr(found, name, frame)
 
 
 def accepted_pair():
@@ -120,7 +106,7 @@ def test_failed_refused_and_absent_queries_are_no_zeros(tmp_path):
     assert "b (failed)" in (tmp_path / "queries.html").read_text(encoding="utf-8")
 
 
-def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
+def test_one_count_of_queries_that_moved_is_everywhere():
     found = made()
     a, b = found.runs
     n = len(moved_between(a, b))
@@ -135,9 +121,6 @@ def test_one_count_of_queries_that_moved_is_everywhere(tmp_path):
     assert shown["contributions"].finding.startswith(f"{n} of 13 queries moved")
     assert summary_sentences(found.document)[1].startswith(f"{n} queries moved, ")
     assert f"\n- {n} queries moved, " in diff_markdown(found.document)
-    listed = Listed(tmp_path, None, n_queries=found.n_compared, n_queries_moved=len(found.moved))
-    entry = entry_of("", "search_diff", "title", listed, simulated=False)
-    assert index._row("folder", entry)[-1] == f"13 queries, {n} moved"
 
 
 def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path, monkeypatch):
@@ -185,14 +168,6 @@ def test_what_was_accepted_is_a_banner_on_the_first_screen():
     assert any("Accepted although it differs" in note for note in notes(tables.setup_fields(found)))
     plain = dict(opening.header(made()).badges)["Accepted differences"]
     assert plain == "none: they measured the same"
-
-
-def test_every_frame_has_exactly_the_declared_columns():
-    for found in (made(), made(hostile(), hostile())):
-        for name, (_, declared) in DIFF_FRAMES.items():
-            assert list(found.frame(name).columns) == [c.name for c in declared]
-        with pytest.raises(KeyError):
-            found.frame("document")
 
 
 def test_a_filter_is_followed_by_every_number():
