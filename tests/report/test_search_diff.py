@@ -62,7 +62,9 @@ EXTREMES = {
     ("name", "privacy"), [*((name, False) for name in EXTREMES), ("hostile", True)]
 )
 def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
-    shown = Shown(made(*EXTREMES[name], privacy=privacy), figures=name != "no label")
+    shown = Shown(
+        made(*EXTREMES[name], privacy=privacy), figures=name in ("plain", "hostile") and not privacy
+    )
     for block in (shown.header, shown.answer, *shown.blocks.values()):
         assert_complete(block)
 
