@@ -11,7 +11,7 @@ from typing import Any, Final
 from retrieval_eval.agents.door import name_of_run
 from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.agents.runs.layout import is_demo
-from retrieval_eval.errors import RenderError, RetrievalEvalError
+from retrieval_eval.errors import BadInputError, RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
 from retrieval_eval.io.files import remove, write_json, write_text
 from retrieval_eval.model import to_builtins
@@ -39,6 +39,7 @@ from retrieval_eval.report.publishing import (
     digest_of,
     is_current,
     publish,
+    read_executed,
     write_frame,
     write_frames,
 )
@@ -178,6 +179,35 @@ def build(
             f"why; the others and the report, {page}, are there: {'; '.join(broken)}"
         )
     return page
+
+
+def build_details(folder: Path) -> Path:
+    """Write the page of details of a report that is there, and its link; return its path.
+
+    ``folder`` is that of the report; its executed notebook says what it was made with.
+
+    Raises
+    ------
+    BadInputError
+        When the folder holds no report of a run, or a private one, which does not say what it was
+        made with; otherwise as :func:`build`.
+    """
+    made_with = read_executed(folder / "run_report.ipynb").metadata.get("papermill")
+    given = made_with.get("parameters") if isinstance(made_with, Mapping) else None
+    if not isinstance(given, Mapping):
+        raise BadInputError(f"{folder}: a private report; retrieval-eval report RUN --details")
+    own = (*parameters.of_notebook(assets.notebook("run_report")),)
+    given = {name: given[name] for name in own if name in given}
+    is_compared = folder.name == COMPARED
+    build(
+        str(given.pop("run_id", "")),
+        reports_dir=folder.parent.parent if is_compared else folder.parent,
+        is_compared=is_compared,
+        details=True,
+        pdf=(folder / "report.pdf").is_file(),
+        **{name: value for name, value in given.items() if name not in ("details", "trial_pages")},
+    )
+    return folder / DETAILS / PAGE
 
 
 def build_trial(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -35,7 +36,7 @@ from retrieval_eval.report.documents import (
     read_trials,
     renamed_summary,
 )
-from retrieval_eval.report.exhibits import Block, Empty, Link, anchor, note, strip
+from retrieval_eval.report.exhibits import Block, Empty, Link, Switch, anchor, note, strip
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.names import LABELS, reason_sentence
@@ -269,6 +270,35 @@ class Run(frames.Measured):
             seed=self.impact.parameters.get("seed", DEFAULT_SEED),
             design=self.design,
         )
+
+    @property
+    def other_pairs(self) -> Switch | Block:
+        """The answer of other pairs of configurations, one below the other: those of most tasks."""
+        from retrieval_eval.report import displays
+        from retrieval_eval.report.registered import plot, table
+
+        led = set(self.study.arms)
+        others = [
+            replace(self.study, baseline=one, comparison=two, record=record)
+            for record in self.comparisons
+            if {one := record.baseline_config, two := record.comparison_config} != led
+        ]
+        shown = sorted((s for s in others if not s.why_not), key=lambda s: -len(s.record.pairs))
+        if not shown or displays.is_small(self.study):
+            nothing = Empty("other-pairs", "No other pair can be compared.", is_expected=True)
+            return Block("section", exhibits=(nothing,))
+        panes = []
+        for n, study in enumerate(shown[:MOST_OTHER_PAIRS], start=1):
+            exhibits = (
+                plot.pairs(study, key=f"pairs-other-{n}"),
+                table.headline(study, key=f"headline-other-{n}"),
+            )
+            first, second = (visible(name, 48) for name in study.arms)
+            label, found = displays.label_of(study), study.headline()
+            found = found if found.lower().startswith(label) else f"{label}. {found}"
+            said = f"○ {first}, ■ {second}: {found}"
+            panes.append((said, tuple(exhibit.block() for exhibit in exhibits)))
+        return Switch(tuple(panes))
 
     @property
     def comparison(self) -> ComparisonDocument | None:
@@ -656,6 +686,7 @@ class Run(frames.Measured):
 
 
 MOST_LEFT_OUT: Final = 12
+MOST_OTHER_PAIRS: Final = 2
 
 
 def _listed(names: Sequence[str], limit: int = 4) -> str:

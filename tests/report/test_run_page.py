@@ -54,6 +54,21 @@ def test_where_no_verdict_is_possible_no_exhibit_gives_a_difference(withheld_run
     assert rev.plot.pairs(study).finding.startswith("24 trials: ")
 
 
+def test_of_more_than_two_configurations_the_other_pairs_follow_one_another(tmp_path, page_of):
+    run = Run([write_run(tmp_path, configs=(BASELINE, MCP, "third-mcp", "last-mcp"))])
+    panes = run.other_pairs.panes
+    assert len(panes) == 2
+    led = {frozenset(run.study.arms)}
+    pairs = {frozenset(re.findall(r"[○■] ([\w-]+)", said)) for said, _ in panes}
+    assert len(pairs | led) == 3
+    html = page_of(run)
+    assert html.count('<details class="pane" name="switch">') == 2
+    for n in (1, 2):
+        assert html.count(f'id="fig-pairs-other-{n}"') == 1
+    bundle = run.other_pairs._repr_mimebundle_()
+    assert all(said in bundle["text/plain"] for said, _ in panes)
+
+
 @pytest.fixture
 def few(tmp_path):
     """Three trials of one task, one of which read nothing that was expected."""
