@@ -7,6 +7,7 @@ import pytest
 from retrieval_eval.cli import run
 from retrieval_eval.search.demo import JUDGE
 from tests.local_server import local_server, says
+from tests.rechunking import write_rows
 
 GOLD = [
     {"id": "q1", "query": "how long are copies kept", "relevant": {"d1": 2}, "source": "chair"},
@@ -28,19 +29,14 @@ CORPUS_FILE = "data/eval/corpus.jsonl"
 KEY = "sk-a-secret-of-this-test"
 
 
-def lines(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("JUDGE_KEY", KEY)
-    lines(tmp_path / "data/eval/gold-set.jsonl", GOLD)
-    lines(tmp_path / "data/eval/corpus.jsonl", CORPUS)
-    lines(tmp_path / "drafts.jsonl", DRAFTS)
+    write_rows(tmp_path / "data/eval/gold-set.jsonl", GOLD)
+    write_rows(tmp_path / "data/eval/corpus.jsonl", CORPUS)
+    write_rows(tmp_path / "drafts.jsonl", DRAFTS)
     assert run(["search", "run", "--retriever", "bm25:data/eval/corpus.jsonl"]) == 0
     (path,) = (tmp_path / "data/eval").glob("eval-report-*.json")
     path.rename(tmp_path / "run.json")
@@ -130,7 +126,7 @@ def test_a_model_judges_and_is_not_asked_again(tree, capsys):
     ],
 )
 def test_bad_input_is_named_and_nothing_written(tree, capsys, arguments, code, message):
-    lines(tree / "other.jsonl", [{**GOLD[0], "relevant": {"d2": 1}}, GOLD[1]])
+    write_rows(tree / "other.jsonl", [{**GOLD[0], "relevant": {"d2": 1}}, GOLD[1]])
     before = files(tree)
     assert run([*COMMAND, *arguments]) == code
     assert message in capsys.readouterr().err
