@@ -94,6 +94,21 @@ def test_json_and_out(tree, capsys):
     assert "run.claims.json" not in files(tree)
 
 
+def test_human_labels_are_compared_with_the_judge(tree, capsys):
+    labels = [
+        {"claim": "Copies are kept for 30 days", "block": "d1", "supported": True},
+        {"claim": "Copies are kept for 31 days", "block": "d1", "supported": False},
+        {"claim": "It listens on 443", "block": "d2", "supported": True},
+    ]
+    write_rows(tree / "labels.jsonl", labels)
+    assert run([*COMMAND, "--human-labels", "labels.jsonl"]) == 0
+    text = capsys.readouterr().out
+    # The judge does not know that "It" is the port: seen 2/3, by chance 4/9, so kappa is 0.4.
+    (row,) = [line.split() for line in text.splitlines() if "kappa" in line]
+    assert row == ["judge-human", "kappa", "0.400", "—", "3"]
+    assert "supported, say both 1, the judge only 0, people only 1, neither 1" in text
+
+
 def test_a_model_judges_and_is_not_asked_again(tree, capsys):
     verdict = says({"supported": False, "quote": None, "reason": "It is not stated."})
     with local_server(verdict) as server:

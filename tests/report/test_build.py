@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from retrieval_eval.errors import NothingToEvaluateError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.report import build, load_run
 from retrieval_eval.report.building import folder_name
 from retrieval_eval.report.columns import FRAMES
@@ -66,6 +66,22 @@ def test_what_it_was_made_with_gives_the_same_page(few, tmp_path):
         assert f'<figure id="fig-{Path(name).stem}">' in html
         ours = (folder / "figures" / name).read_bytes()
         assert (again.parent / "figures" / name).read_bytes() == ours
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sead": 3}, "no parameter 'sead'"),
+        ({"seed": "3"}, "whole number"),
+        ({"mcp_config": "mcp-remot"}, "no configuration 'mcp-remot'"),
+    ],
+)
+def test_bad_parameters_never_start_a_kernel(given, message, tmp_path):
+    write_trial(tmp_path / "runs/r", "mcp-remote", "task-1", ["src/a.py"])
+    roots = {"runs_root": tmp_path / "runs", "output_dir": tmp_path / "out"}
+    with pytest.raises(BadInputError, match=message):
+        build("r", reports_dir=tmp_path, renderer="embedded", **roots, **given)
+    assert not (tmp_path / "r").exists()
 
 
 def test_arms_in_different_runs_are_compared(demo_tree, tmp_path):
