@@ -16,8 +16,6 @@ from tests.runs import write_task, write_trial
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
-        monkeypatch.delenv(name, raising=False)
     write_task(tmp_path / "benchmarks", "task-one", ["src/a.py", "src/b.py"])
     for config, reads in (("baseline", ["src/x.py"]), ("mcp", ["src/x.py", "src/a.py"])):
         write_trial(tmp_path / "runs" / "run-1", config, "task-one", reads)

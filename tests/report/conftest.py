@@ -54,23 +54,28 @@ def run_cells(notebook: Any, loader: tuple[Any, str] | None, run: Any, /, **para
     As in a notebook the last expression of a cell is shown. Without a loader to replace, the
     notebook loads its data itself.
     """
-    space: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         if loader is not None:
             patch.setattr(*loader, lambda *_, **__: run)
-        for cell in notebook.cells:
-            if cell.cell_type != "code":
-                continue
-            tree = ast.parse(cell.source)
-            last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-            exec(compile(tree, "cell", "exec"), space)
-            if "parameters" in cell.metadata.get("tags", []):
-                space.update(parameters)
-            if isinstance(last, ast.Expr):
-                data = eval(compile(ast.Expression(last.value), "cell", "eval"), space)
-                output = {"output_type": "execute_result", "metadata": {}, "execution_count": 1}
-                cell.outputs = [_node(output | {"data": data._repr_mimebundle_()})]
+        for cell, data in values_of(notebook, parameters):
+            output = {"output_type": "execute_result", "metadata": {}, "execution_count": 1}
+            cell.outputs = [_node(output | {"data": data._repr_mimebundle_()})]
     return notebook
+
+
+def values_of(notebook: Any, parameters: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Run the cells of a notebook; yield each that ends in an expression, with its value."""
+    space: dict[str, Any] = {}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        tree = ast.parse(cell.source)
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "cell", "exec"), space)
+        if "parameters" in cell.metadata.get("tags", []):
+            space.update(parameters)
+        if isinstance(last, ast.Expr):
+            yield cell, eval(compile(ast.Expression(last.value), "cell", "eval"), space)
 
 
 SHARED: WeakKeyDictionary[Run, str] = WeakKeyDictionary()
