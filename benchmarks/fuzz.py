@@ -85,8 +85,7 @@ from retrieval_eval.search.ask import (
 )
 from retrieval_eval.search.ask.retrievers.http import http_settings
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
-from retrieval_eval.search.claims import read_human_labels
-from retrieval_eval.search.claims.coverage import read_drafts
+from retrieval_eval.search.claims import read_drafts, read_human_labels
 from retrieval_eval.search.claims.http_judge import (
     NoVerdictError,
     http_judge_settings,

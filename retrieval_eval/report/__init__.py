@@ -16,10 +16,10 @@ if TYPE_CHECKING:
         build_search,
         build_trial,
     )
+    from retrieval_eval.report.execute import check_parameters
     from retrieval_eval.report.exhibits import note
     from retrieval_eval.report.history import History, build_history, load_history
     from retrieval_eval.report.loading import load_diff, load_run, load_search
-    from retrieval_eval.report.parameters import check_parameters
     from retrieval_eval.report.publishing import render_notebook
     from retrieval_eval.report.run import Run
     from retrieval_eval.report.search_diff import SearchDiff
@@ -58,7 +58,7 @@ _LAZY = {
     "build": "retrieval_eval.report.building",
     "build_search": "retrieval_eval.report.building",
     "build_trial": "retrieval_eval.report.building",
-    "check_parameters": "retrieval_eval.report.parameters",
+    "check_parameters": "retrieval_eval.report.execute",
     "build_history": "retrieval_eval.report.history",
     "History": "retrieval_eval.report.history",
     "load_history": "retrieval_eval.report.history",

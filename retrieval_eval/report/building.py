@@ -16,14 +16,15 @@ from retrieval_eval.escape import markdown_text, slug, visible
 from retrieval_eval.io.files import remove, write_json, write_text
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, parameters, render
+from retrieval_eval.report import notebook_files, render
 from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES
-from retrieval_eval.report.execute import Kernel
+from retrieval_eval.report.execute import Kernel, check, of_notebook
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
 from retrieval_eval.report.index import DETAILS, TRIALS, Listed, newest
 from retrieval_eval.report.loading import (
     as_text,
     is_demo_diff,
+    kept_loaded,
     load_diff,
     load_run,
     load_search,
@@ -87,6 +88,7 @@ RUN_PARAMETERS: Final = (
 )
 
 
+@kept_loaded()
 def build(
     run_ids: str | Path | Sequence[str | Path],
     *,
@@ -196,7 +198,7 @@ def build_details(folder: Path) -> Path:
     given = made_with.get("parameters") if isinstance(made_with, Mapping) else None
     if not isinstance(given, Mapping):
         raise BadInputError(f"{folder}: a private report; retrieval-eval report RUN --details")
-    own = (*parameters.of_notebook(assets.notebook("run_report")),)
+    own = (*of_notebook(notebook_files.notebook("run_report")),)
     given = {name: given[name] for name in own if name in given}
     is_compared = folder.name == COMPARED
     build(
@@ -210,6 +212,7 @@ def build_details(folder: Path) -> Path:
     return folder / DETAILS / PAGE
 
 
+@kept_loaded()
 def build_trial(
     run_ids: str | Path | Sequence[str | Path],
     trial: str,
@@ -261,7 +264,7 @@ class TrialPages:
         self.renderer: Renderer = "embedded" if renderer == "auto" else renderer
         self.pdf = pdf
         self.links = {"run_page": True, "trial_pages": True}
-        known = parameters.of_notebook(assets.notebook("trial_report"))
+        known = of_notebook(notebook_files.notebook("trial_report"))
         self.values = {k: v for k, v in values.items() if k in known}
 
     def folder(self, trial: Trial) -> Path:
@@ -410,7 +413,7 @@ def _load(
     jobs: int = 1,
 ) -> Run:
     """Check the parameters, then evaluate here, so that a bad input never starts a kernel."""
-    parameters.check(values, parameters.of_notebook(assets.notebook(notebook)))
+    check(values, of_notebook(notebook_files.notebook(notebook)))
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
     run = load_run(names, **chosen, jobs=jobs, progress=progress)
     _ = run.study
@@ -609,7 +612,7 @@ def _search_report(
     """Write the report of what was loaded, with its pages of queries and documents."""
     is_run = isinstance(loaded, SearchRun)
     notebook = "search_report" if is_run else "search_diff"
-    known = parameters.of_notebook(assets.notebook(notebook))
+    known = of_notebook(notebook_files.notebook(notebook))
     values = {name: given.get(name, p.default) for name, p in known.items()} | {"pages": True}
     if isinstance(loaded, SearchRun):
         title = f"Search report: {loaded.name}"

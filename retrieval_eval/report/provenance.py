@@ -14,8 +14,7 @@ from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.distribution import NAME
 from retrieval_eval.io.files import read_text
 from retrieval_eval.report.exhibits import Block, Table, section
-from retrieval_eval.report.names import LABELS, METRICS, OUTCOMES
-from retrieval_eval.report.numbers import MISSING
+from retrieval_eval.report.names import LABELS, METRICS, MISSING, OUTCOMES
 
 if TYPE_CHECKING:
     from retrieval_eval.report.run import Run

@@ -27,8 +27,8 @@ from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import BadInputError, FallbackWarning, RenderError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.artefacts import canonical
-from retrieval_eval.io.csv_cells import csv_text, yaml_text
 from retrieval_eval.io.files import (
+    csv_text,
     decode,
     entries,
     files_below,
@@ -38,12 +38,13 @@ from retrieval_eval.io.files import (
     remove,
     write_bytes,
     write_text,
+    yaml_text,
 )
 from retrieval_eval.io.locks import alone
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, index, parameters, quarto, render, simulated
+from retrieval_eval.report import index, notebook_files, quarto, render, simulated
 from retrieval_eval.report.columns import Frames
-from retrieval_eval.report.execute import Kernel, execute
+from retrieval_eval.report.execute import OF_PAGE, Kernel, execute, of_notebook
 from retrieval_eval.report.exhibits import FIGURE_DATA
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
 from retrieval_eval.report.provenance import (
@@ -128,7 +129,8 @@ def publish(
         if keep(page, is_same):
             return page
     with alone(page, "makes this page"):
-        execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
+        source = notebook_files.notebook(notebook)
+        execute(source, executed, values, progress=progress, kernel=kernel, here=True)
         # The tables are about to change: no former page may lie beside them, whatever fails below.
         for former in (folder / PARAMETERS, page, printed, folder / index.ENTRY):
             remove(former, folder)
@@ -237,10 +239,10 @@ def render_document(
 
 def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:
     """Return ``params.yml``: every parameter of the notebook, and how the page was rendered."""
-    known = parameters.of_notebook(assets.notebook(notebook))
+    known = of_notebook(notebook_files.notebook(notebook))
     values = _without_folders(values) if values.get("privacy") is True else values
     given = {name: values.get(name, p.default) for name, p in known.items()}
-    page = dict(zip(parameters.OF_PAGE, (notebook, renderer, pdf), strict=True))
+    page = dict(zip(OF_PAGE, (notebook, renderer, pdf), strict=True))
     again = (
         f"# This page again: papermill {notebook}.ipynb OUT.ipynb -f {PARAMETERS}\n"
         "# and retrieval-eval report OUT.ipynb\n"
@@ -268,7 +270,7 @@ def _hide_folders(notebook: Any, values: Mapping[str, Any]) -> None:
 
 def _versions(notebook: str, inputs: str, pages: Sequence[Path]) -> str:
     """Return ``versions.csv``."""
-    files = [assets.notebook(notebook), *files_below(assets.extension())]
+    files = [notebook_files.notebook(notebook), *files_below(notebook_files.extension())]
     code = combined(map(_bytes_of, files))
     rows = [
         (NAME, __version__),

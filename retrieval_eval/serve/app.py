@@ -22,7 +22,7 @@ from retrieval_eval.model import to_builtins
 from retrieval_eval.model.dashboard import Backlog, Dashboard, ShownRun, SkippedFile
 from retrieval_eval.model.search_run import MetricChange, MetricMean
 from retrieval_eval.report.index import DETAILS, PAGE
-from retrieval_eval.report.numbers import MISSING, rate, signed
+from retrieval_eval.report.names import MISSING, rate, signed
 from retrieval_eval.report.simulated import TITLE, notice
 from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.serve.dashboard import Sources, dashboard, diagnostics, served

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.cli import run
-from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.runs import write_task, write_trial
 
 
@@ -193,7 +192,6 @@ def test_compare_with_too_little_is_no_verdict(study, capsys):
     assert "only one configuration" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_compare_writes_the_comparison_as_a_page(study, capsys):
     """The page gives the difference that the command prints, whichever way the sides are named."""
     options = ["--output-dir", "out", "--report"]

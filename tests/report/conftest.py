@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,10 @@ import pytest
 
 from retrieval_eval.escape import slug
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import Run, assets, build, load_run, publishing, render
+from retrieval_eval.report import Run, build, load_run, notebook_files, publishing, render
 from retrieval_eval.report import loading as loading_module
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
-from retrieval_eval.report.parameters import check, of_notebook
 from tests.sharing import shared
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
@@ -48,15 +46,10 @@ HOSTILE = (
 )
 
 
-def run_cells(notebook: Any, loader: tuple[Any, str] | None, run: Any, /, **parameters: Any) -> Any:
-    """Return a notebook whose own cells were run in this process, its data being ``run``.
-
-    As in a notebook the last expression of a cell is shown. Without a loader to replace, the
-    notebook loads its data itself.
-    """
+def run_cells(notebook: Any, loader: tuple[Any, str], run: Any, /, **parameters: Any) -> Any:
+    """Return a notebook whose own cells were run on ``run``; of each the last expression shows."""
     with pytest.MonkeyPatch.context() as patch:
-        if loader is not None:
-            patch.setattr(*loader, lambda *_, **__: run)
+        patch.setattr(*loader, lambda *_, **__: run)
         for cell, data in values_of(notebook, parameters):
             output = {"output_type": "execute_result", "metadata": {}, "execution_count": 1}
             cell.outputs = [_node(output | {"data": data._repr_mimebundle_()})]
@@ -92,7 +85,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
         known = done.setdefault(run, {})
 
         def execute() -> Any:
-            notebook = read_notebook(assets.notebook(name))
+            notebook = read_notebook(notebook_files.notebook(name))
             return run_cells(notebook, (loading_module, "load_run"), run, **parameters)
 
         def make(folder: Path) -> None:
@@ -106,27 +99,6 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
         return copy.deepcopy(known[key])
 
     return executed_on
-
-
-@contextmanager
-def without_kernels() -> Iterator[None]:
-    """Let reports run the cells of their notebooks in this process: no kernel starts."""
-
-    def execute(source: Path, target: Path, values: Mapping[str, Any], **_: Any) -> Path:
-        given = check(values, of_notebook(source))
-        notebook = run_cells(read_notebook(source), None, None, **given)
-        write_text(target, notebook_text(notebook))
-        return target
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publishing, "execute", execute)
-        yield
-
-
-@pytest.fixture
-def without_kernel() -> Iterator[None]:
-    with without_kernels():
-        yield
 
 
 def _node(output: dict[str, Any]) -> Any:
@@ -209,8 +181,7 @@ def demo_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the recorded demo, in the folder that its report is."""
 
     def make(folder: Path) -> None:
-        with without_kernels():
-            build("demo", reports_dir=folder, renderer="embedded")
+        build("demo", reports_dir=folder, renderer="embedded")
 
     return shared(tmp_path_factory, "demo-report", make) / "demo" / "index.html"
 

@@ -12,7 +12,7 @@ import pytest
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
-from retrieval_eval.report import SearchDiff, SearchRun, assets, loading
+from retrieval_eval.report import SearchDiff, SearchRun, loading, notebook_files
 from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.exhibits import Block, Empty, Table
@@ -67,7 +67,9 @@ class Shown:
             patch.setattr(loading, "load_search" if is_run else "load_diff", lambda *_, **__: run)
             if not figures:
                 patch.setattr(tables, "plot", _Undrawn())
-            shown = values_of(read_notebook(assets.notebook(name)), {"privacy": run.privacy})
+            shown = values_of(
+                read_notebook(notebook_files.notebook(name)), {"privacy": run.privacy}
+            )
             for _, found in shown:
                 if isinstance(found, Exhibit):
                     assert found.key not in self.blocks

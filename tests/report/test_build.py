@@ -41,7 +41,7 @@ def test_tables_are_complete(demo_page):
 
 
 @pytest.fixture
-def few(without_kernel, tmp_path) -> Path:
+def few(tmp_path) -> Path:
     """The page of a run of two trials."""
     write_task(tmp_path / "benchmarks", "task-1", ["src/a.py", "src/b.py"])
     for config, files in (("a", ["src/a.py"]), ("b", ["src/a.py", "src/b.py"])):

@@ -188,7 +188,6 @@ def test_a_private_report_of_trials_holds_no_secret(home, capsys):
     assert _leaks(Path("out"), home) == set()
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_private_reports_of_searches_hold_no_secret(home, capsys, monkeypatch):
     _collection(home)
     files = ["--gold", "gold.jsonl", "--corpus-file", "corpus.jsonl"]

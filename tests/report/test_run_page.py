@@ -35,10 +35,14 @@ def test_the_page_is_five_sections_of_ten_exhibits(page):
 
 
 def test_the_notebook_has_few_lines_and_every_cell_shows_one_thing():
-    from retrieval_eval.report import assets
+    from retrieval_eval.report import notebook_files
     from retrieval_eval.report.notebook_files import read_notebook
 
-    cells = [c for c in read_notebook(assets.notebook("run_report")).cells if c.cell_type == "code"]
+    cells = [
+        c
+        for c in read_notebook(notebook_files.notebook("run_report")).cells
+        if c.cell_type == "code"
+    ]
     shown = [c.source for c in cells if "parameters" not in c.metadata.get("tags", [])]
     assert sum(1 for source in shown for line in source.splitlines() if line) <= 28
     assert all(len(source.splitlines()) == 1 for source in shown[1:])

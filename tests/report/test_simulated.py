@@ -127,7 +127,6 @@ def a_search(folder: Path, *, is_simulated: bool) -> tuple[Path, Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_kernel")
 @pytest.mark.parametrize("is_simulated", [True, False])
 def test_pages_of_searches_say_it(tmp_path, is_simulated):
     runs = a_search(tmp_path / "study", is_simulated=is_simulated)

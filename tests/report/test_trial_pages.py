@@ -12,10 +12,9 @@ import pytest
 
 from retrieval_eval.errors import RenderError
 from retrieval_eval.report import build, build_trial, building
-from tests.report.conftest import without_kernels
 from tests.runs import write_task, write_trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("without_kernel")]
+pytestmark = pytest.mark.slow
 
 BATCHES = ("2026-01-05__10-00-00", "2026-01-06__10-00-00")
 
@@ -48,8 +47,7 @@ def given(tree):
 @pytest.fixture(scope="module")
 def report(given) -> Path:
     """The report with the pages of its trials."""
-    with without_kernels():
-        return build("run-1", trials=True, **given)
+    return build("run-1", trials=True, **given)
 
 
 class Links(HTMLParser):

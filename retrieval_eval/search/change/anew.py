@@ -32,7 +32,7 @@ from retrieval_eval.search.change.paired_change import (
     change_of,
     restricted,
 )
-from retrieval_eval.search.claims.coverage import claims_within
+from retrieval_eval.search.claims import claims_within
 from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.chunks import Key
 from retrieval_eval.search.gold.relabel import read_mapping

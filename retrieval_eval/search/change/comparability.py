@@ -21,7 +21,7 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.search.ask.retrievers import retriever_kind
 from retrieval_eval.search.change.paired_change import moved_between, ranking_differs
-from retrieval_eval.search.claims.coverage import agreement_words
+from retrieval_eval.search.claims import agreement_words
 from retrieval_eval.search.run.document import without_untrusted
 from retrieval_eval.search.run.trust import distrust, drift_sentence, incomplete, trust_of
 from retrieval_eval.values import counted

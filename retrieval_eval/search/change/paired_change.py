@@ -21,7 +21,7 @@ from retrieval_eval.model.search_run import (
     ShareWithInterval,
 )
 from retrieval_eval.search.ask.retrievers import retriever_kind
-from retrieval_eval.search.claims.coverage import NOT_COMPARED, agreement_words
+from retrieval_eval.search.claims import NOT_COMPARED, agreement_words
 from retrieval_eval.search.run.named_metrics import (
     UNPROVED,
     Share,

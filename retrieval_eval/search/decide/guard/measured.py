@@ -22,7 +22,7 @@ from retrieval_eval.search.change.paired_change import (
     ends_of,
     readings,
 )
-from retrieval_eval.search.claims.coverage import why_advisory
+from retrieval_eval.search.claims import why_advisory
 from retrieval_eval.search.decide import NoiseLevel, by_query, harm_test, run_to_run
 from retrieval_eval.search.decide.thresholds import Threshold
 from retrieval_eval.search.run.named_metrics import (
