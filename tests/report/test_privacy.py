@@ -181,7 +181,8 @@ def test_a_private_report_of_trials_holds_no_secret(home, capsys):
     task = write_task(Path("benchmarks"), "task-1", ["src/a.py", "lib/b.py"])
     (task / "instruction.md").write_text(home("instruction of the task"))
     (task / "task.toml").write_text(f'[metadata]\nauthor_email = "{home("author of the task")}"\n')
-    roots = ["--benchmarks-root", "benchmarks", "--output-dir", "measured"]
+    here = Path.cwd()
+    roots = [f"--benchmarks-root={here / 'benchmarks'}", f"--output-dir={here / 'measured'}"]
     page = ["--reports-dir", "out", "--privacy", "--renderer", "embedded"]
     assert run(["report", "r1", "--trials", *roots, *page]) == 0, capsys.readouterr().err
     assert len(home) > 35
