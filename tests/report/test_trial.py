@@ -79,11 +79,9 @@ def test_an_unknown_trial_lists_the_closest(made_run, name):
         made_run.trial(name)
 
 
-def test_every_frame_has_exactly_the_declared_columns(made_run):
+def test_every_frame_carries_what_its_table_says(made_run):
     trial = made_run.trial("task-003")
-    for name, (_, declared) in TRIAL_FRAMES.items():
-        assert list(trial.frame(name).columns) == [c.name for c in declared]
-        trial.frame(name).iloc[:0]  # a copy
+    for name in TRIAL_FRAMES:
         shown = rev.table.show(trial.frame(name))
         assert shown.key != "show"
         assert shown.finding or name == "pages"
