@@ -256,8 +256,8 @@ def test_a_folder_that_was_excluded_has_a_page_with_the_reason(tmp_path, execute
     trial = run.trial("task-x__broken")
     (sentence,) = trial.block().sentences
     assert sentence == (
-        "This folder was excluded from the evaluation: it is named like a trial but holds no "
-        "result and no trace."
+        "This folder was excluded from the evaluation: the folder is named like a trial "
+        "but holds neither result nor trace."
     )
     assert all(len(trial.frame(name)) == 0 for name in TRIAL_FRAMES)
     html = render.to_html(
