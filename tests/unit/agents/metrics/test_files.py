@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval.agents.events.evidence import ranking
 from retrieval_eval.agents.metrics import DEFAULT_K, measure
-from retrieval_eval.agents.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.agents.metrics.catalog import BY_NAME, FileView, read_metric
 from retrieval_eval.model import to_builtins
 from tests.trials import trial, truth
 
@@ -64,6 +64,24 @@ def test_what_found_each_file_counts_it_once(mixed):
         "subagent_only": 0,
         "listed_only": 0,
     }
+
+
+def test_each_agent_has_what_it_retrieved_itself():
+    made = trial(
+        truth("src/a.py", "src/b.py"),
+        ("opened", "src/a.py"),
+        ("opened", "src/b.py src/x.py", {"agent": "helper", "is_subagent": True}),
+    )
+    agents = file_metrics(made)["by_agent"]
+    assert {name: (own["n_overlap"], own["n_retrieved"]) for name, own in agents.items()} == {
+        "main": (1, 1),
+        "helper": (1, 2),
+    }
+
+
+def test_a_view_has_the_files_found_at_their_ranks(mixed):
+    view = FileView(mixed, "accessed", (1, 3))
+    assert {path for _, path in view.found} == {"src/a.py", "src/b.py"}
 
 
 def test_writing_is_not_retrieving():

@@ -138,8 +138,13 @@ def test_taxonomy_by_hand():
         "unused_correct_retrieval": 2,
         "ambiguity_near_miss": 2,
     }
-    assert block["files"]["missed_key_evidence"] == ("lib/c.py",)
-    assert block["files"]["ambiguity_near_miss"] == ("src/near.py",)
+    assert block["files"] == {
+        "irrelevant_retrieval": ("docs/far.md", "src/near.py"),
+        "missed_key_evidence": ("lib/c.py",),
+        "wrong_evidence_used": ("docs/far.md",),
+        "unused_correct_retrieval": ("src/a.py",),
+        "ambiguity_near_miss": ("src/near.py",),
+    }
 
 
 @pytest.mark.parametrize(
