@@ -24,6 +24,7 @@ from retrieval_eval.report.index import DETAILS, TRIALS, Listed, newest
 from retrieval_eval.report.loading import (
     as_text,
     is_demo_diff,
+    kept_loaded,
     load_diff,
     load_run,
     load_search,
@@ -87,6 +88,7 @@ RUN_PARAMETERS: Final = (
 )
 
 
+@kept_loaded()
 def build(
     run_ids: str | Path | Sequence[str | Path],
     *,
@@ -210,6 +212,7 @@ def build_details(folder: Path) -> Path:
     return folder / DETAILS / PAGE
 
 
+@kept_loaded()
 def build_trial(
     run_ids: str | Path | Sequence[str | Path],
     trial: str,

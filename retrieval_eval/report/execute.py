@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import difflib
+import io
 import os
 import re
 import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -203,6 +206,7 @@ def execute(
     *,
     progress: Progress | None = None,
     kernel: Kernel | None = None,
+    here: bool = False,
 ) -> Path:
     """Execute a notebook and write the executed one to ``target``, whole or not at all.
 
@@ -216,6 +220,9 @@ def execute(
         Called for every finished cell.
     kernel
         A kernel to execute it in, whose namespace is emptied before; by default one of its own.
+    here
+        Execute it in this process instead, which the notebook must leave as it was; not where
+        this is a notebook's own process, or another thread than the first.
 
     Raises
     ------
@@ -233,7 +240,8 @@ def execute(
     values = check(parameters, of_notebook(source))
     with private_folder() as private, _environment(private):
         executed = private / target.name
-        _register(progress, private if kernel is None else kernel.private, kernel)
+        is_here = here and _is_plain_process()
+        _register(progress, private if kernel is None else kernel.private, kernel, here=is_here)
         try:
             execute_notebook(
                 str(source),
@@ -326,7 +334,71 @@ class Kernel:
         self._manager = self._client = None
 
 
-def _register(progress: Progress | None, private: Path, kernel: Kernel | None) -> None:
+def _is_plain_process() -> bool:
+    """Return whether nothing else runs cells or requests here."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell is None and threading.current_thread() is threading.main_thread()
+
+
+def _run_here(manager: Any) -> Any:
+    """Execute a notebook that papermill manages in this process, in a namespace of its own."""
+    import nbformat
+
+    library: Any = nbformat.v4
+    space: dict[str, Any] = {"__name__": "__main__"}
+    cells = [c for c in manager.nb.cells if c.cell_type == "code" and c.source.strip()]
+    for count, cell in enumerate(cells, start=1):
+        at = manager.nb.cells.index(cell)
+        manager.cell_start(cell, at)
+        outputs: list[Any] = []
+        said, wrong = io.StringIO(), io.StringIO()
+        try:
+            with redirect_stdout(said), redirect_stderr(wrong):
+                shown = _shown(cell.source, space)
+        except Exception as error:  # noqa: BLE001  papermill raises what the cell says
+            lines = traceback.format_exception(error)
+            outputs = [library.new_output("error", ename=type(error).__name__, evalue=str(error))]
+            outputs[0].traceback = lines
+        else:
+            if shown is not None:
+                known = {"data": shown, "execution_count": count}
+                outputs = [library.new_output("execute_result", **known)]
+        streams = {"stdout": said.getvalue(), "stderr": wrong.getvalue()}
+        cell.outputs = [
+            *(
+                library.new_output("stream", name=n, text=text)
+                for n, text in streams.items()
+                if text
+            ),
+            *outputs,
+        ]
+        cell.execution_count = count
+        if outputs and outputs[0].output_type == "error":
+            manager.cell_exception(cell, at)
+            break
+        manager.cell_complete(cell, at)
+    return manager.nb
+
+
+def _shown(source: str, space: dict[str, Any]) -> Any:
+    """Run a cell and return what its last expression shows; None where there is none."""
+    tree = ast.parse(source)
+    match tree.body:
+        case [*_, ast.Expr() as last]:
+            name = ast.Name("_", ast.Store())
+            tree.body[-1] = ast.copy_location(ast.Assign([name], last.value), last)
+            ast.fix_missing_locations(tree)
+    exec(compile(tree, "cell", "exec"), space)  # noqa: S102  what a kernel does
+    value = space.pop("_", None)
+    if value is None:
+        return None
+    bundle = getattr(value, "_repr_mimebundle_", None)
+    return {"text/plain": repr(value)} if bundle is None else bundle()
+
+
+def _register(
+    progress: Progress | None, private: Path, kernel: Kernel | None, *, here: bool
+) -> None:
     """Register the engine that reports finished cells; papermill has no callback of its own."""
     from jupyter_client.manager import AsyncKernelManager
     from papermill.engines import NBClientEngine, papermill_engines
@@ -344,6 +416,8 @@ def _register(progress: Progress | None, private: Path, kernel: Kernel | None) -
         def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> Any:
             if progress is not None:
                 _report_cells(nb_man, progress)
+            if here:
+                return _run_here(nb_man)
             if kernel is not None:
                 return kernel.run(nb_man, Manager)
             # Nothing is left to tidy up in a kernel of ours, and one in a long cell does not hear.

@@ -129,9 +129,8 @@ def publish(
         if keep(page, is_same):
             return page
     with alone(page, "makes this page"):
-        execute(
-            notebook_files.notebook(notebook), executed, values, progress=progress, kernel=kernel
-        )
+        source = notebook_files.notebook(notebook)
+        execute(source, executed, values, progress=progress, kernel=kernel, here=True)
         # The tables are about to change: no former page may lie beside them, whatever fails below.
         for former in (folder / PARAMETERS, page, printed, folder / index.ENTRY):
             remove(former, folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -134,6 +135,17 @@ class Run(Measured):
         self.parameters = dict(parameters or {})
         self._baseline = encodable(baseline_config) or None
         self._mcp = encodable(mcp_config) or None
+
+    def shown(self, privacy: bool, trial_pages_at: str, details_at: str) -> Run:
+        """Return the same run as another page shows it."""
+        found = copy(self)
+        own = vars(found)
+        # What may hold content of a trace, and the comparison that is made of frames.
+        without = ("study", "_event_frames") if privacy != self.privacy else ()
+        for name in ("_frames", *without):
+            own.pop(name, None)
+        own |= {"privacy": privacy, "trial_pages_at": trial_pages_at, "details_at": details_at}
+        return found
 
     def filter(self, where: Where) -> Run:
         """Return a run of the trials that pass a condition, everything computed anew from these.
