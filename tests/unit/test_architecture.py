@@ -615,8 +615,8 @@ DOORS = (
     ),
     Door(
         "running code",
-        "Traces are hostile input; nothing in them is ever run:",
-        (),
+        "Traces are hostile input; nothing in them is run, only the cells of our own notebooks:",
+        ("report/execute.py",),
         names=frozenset({"eval", "exec", "compile", "os.system", "os.popen", "pandas.eval"}),
         imports=frozenset({"pickle", "marshal"}),
         is_forbidden_call=_evaluates_text,
