@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from retrieval_eval.agents.metrics import DEFAULT_K
-from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.agents.runs.comparison import analyse, relabelled, run_labels
-from retrieval_eval.agents.runs.evaluate import Evaluation
+from retrieval_eval.agents.runs.evaluate import Evaluation, evaluate
 from retrieval_eval.agents.study.stated import Given, Stated, stated_from, text_of
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from retrieval_eval import schema
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.io.artefacts import write_artefact

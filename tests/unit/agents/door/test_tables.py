@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from retrieval_eval.agents.door import read_trials, read_truths
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.cli import run
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model import to_builtins
