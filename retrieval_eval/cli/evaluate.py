@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from retrieval_eval.agents.runs.evaluate import Evaluation, RunEvaluation, evaluate_saved
-from retrieval_eval.agents.runs.evaluate import evaluate as evaluate_runs
 from retrieval_eval.cli.common import (
     FILE,
     FOLDER,
@@ -26,9 +24,10 @@ from retrieval_eval.cli.common import (
     progress_bar,
 )
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.model import to_builtins
-from retrieval_eval.model.summary import NeverHit
 from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    from retrieval_eval.agents.runs.evaluate import Evaluation, RunEvaluation
 
 _COLUMNS = (
     ("file recall", "file_recall", 2),
@@ -87,6 +86,9 @@ def evaluate(
 
     Exit code 2: there is no trial, or none could be measured.
     """
+    from retrieval_eval.agents.runs.evaluate import evaluate as evaluate_runs
+    from retrieval_eval.agents.runs.evaluate import evaluate_saved
+
     cutoffs = parse_k(k_values)
     if (from_events is None) is (not runs):
         raise click.UsageError("name runs, or a folder of event documents with --from-events")
@@ -127,6 +129,8 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _outline(run: RunEvaluation) -> dict[str, Any]:
+    from retrieval_eval.model import to_builtins
+
     summary = to_builtins(run.summary)
     found = {key: summary[key] for key in ("counts", "configs", "excluded")}
     return {**found, "notes": list(run.notes)}
@@ -153,8 +157,8 @@ def _print_run(run: RunEvaluation) -> None:
             f"{number(block.metrics[name].mean, digits)} (n={block.metrics[name].n})"
             for _, name, digits in _COLUMNS
         ]
-        never = block.never_hit or NeverHit(count=0, denominator=0)
-        ratio = f"{never.count} of {never.denominator}"
+        never = block.never_hit
+        ratio = f"{never.count} of {never.denominator}" if never else "0 of 0"
         rows.append([f"  {config}", str(block.n_trials), str(block.n_tasks), *cells, ratio])
     print_table(rows)
     widths = [done.metrics.coverage.recall_width for done in run.trials]

@@ -7,16 +7,17 @@ tasks, else from their suites; the scale of rewards from the rewards of each sui
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from retrieval_eval.agents.events.evidence import VIEWS
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.agents.study.arms import Arm, roles_of
 from retrieval_eval.agents.study.arms import arm as arm_of
-from retrieval_eval.agents.study.gate import RULES, Valid
+from retrieval_eval.agents.study.gate import RULES, Valid, by_task
 from retrieval_eval.agents.study.stated import (
     ARGUMENT,
     HEADLINE,
@@ -155,12 +156,8 @@ def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
     of its task remain. Of a task without a valid trial all are missing.
     """
     lost = _lost(valid)
-    trials: dict[Task, list[Trial]] = defaultdict(list)
-    for arm in arms:
-        for trial in arm.trials:
-            trials[trial.task].append(trial)
     rows = []
-    for task, own in sorted(trials.items()):
+    for task, own in _tasks_of_both(arms).items():
         before, after = (
             Side(left.get(task, ()), lost[arm.config, task])
             for arm, left in zip(arms, (valid.baseline, valid.comparison), strict=True)
@@ -168,6 +165,10 @@ def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
         has_truth = not any(trial.lacks_ground_truth for trial in own)
         rows.append(Planned(*task, before, after, repositories_of(own), has_truth))
     return tuple(rows)
+
+
+def _tasks_of_both(arms: tuple[Arm, Arm]) -> dict[Task, tuple[Trial, ...]]:
+    return by_task(trial for arm in arms for trial in arm.trials)
 
 
 def _lost(valid: Valid) -> Counter[tuple[str, Task]]:
@@ -197,13 +198,9 @@ def with_failures(arms: tuple[Arm, Arm], valid: Valid) -> Valid:
     some valid trial of the task has can be lacking. There is no finding left, as nothing is
     missing any more.
     """
-    trials: dict[Task, list[Trial]] = defaultdict(list)
-    for arm in arms:
-        for trial in arm.trials:
-            trials[trial.task].append(trial)
     lost = _lost(valid)
     sides: list[dict[Task, tuple[Trial, ...]]] = [{}, {}]
-    for task, every in sorted(trials.items()):
+    for task, every in _tasks_of_both(arms).items():
         known = [*valid.baseline.get(task, ()), *valid.comparison.get(task, ())]
         columns = {
             column
@@ -402,22 +399,15 @@ def design_of(
 
 def _shared(arms: tuple[Arm, Arm]) -> list[Pair]:
     """Return the tasks that both arms ran, whatever became of their trials."""
-    own: list[dict[Task, list[Trial]]] = [{}, {}]
-    for groups, one in zip(own, arms, strict=True):
-        for trial in one.trials:
-            groups.setdefault(trial.task, []).append(trial)
-    tasks = sorted(own[0].keys() & own[1].keys())
-    return [Pair(*task, tuple(own[0][task]), tuple(own[1][task])) for task in tasks]
+    before, after = (by_task(arm.trials) for arm in arms)
+    return [Pair(*task, own, after[task]) for task, own in before.items() if task in after]
 
 
 def _scales(arms: tuple[Arm, Arm]) -> dict[str, bool]:
     """Return for every suite with rewards whether their scale is unknown."""
     trials = [trial for one in arms for trial in one.trials if "reward" in trial.numbers]
-    return {trial.benchmark: trial.is_reward_open for trial in sorted(trials, key=_suite)}
-
-
-def _suite(trial: Trial) -> str:
-    return trial.benchmark
+    ordered = sorted(trials, key=attrgetter("benchmark"))
+    return {trial.benchmark: trial.is_reward_open for trial in ordered}
 
 
 def _cluster_source(by: str | None, n: int | None, tasks: Sequence[Pair]) -> str:

@@ -76,23 +76,6 @@ def differences(plan, document) -> list[tuple]:
     return found
 
 
-@pytest.mark.parametrize("seed", [1])
-def test_every_number_is_the_planted_one(tmp_path, seed):
-    plan = simulate_run(tmp_path / "demo", seed=seed)
-    (run,) = measure(tmp_path / "demo", tmp_path / "out").runs
-    documents = {
-        (d.metrics.provenance.config_name, d.metrics.provenance.trial_name): to_builtins(d.metrics)
-        for d in run.trials
-    }
-    assert len(documents) == len(plan.trials)
-    wrong = [
-        row
-        for trial in plan.trials
-        for row in differences(trial, documents[trial.config, trial.trial_name])
-    ]
-    assert wrong == []
-
-
 def test_the_counts_and_the_pairs_are_the_planted_ones(demo_tree, demo_plan, tmp_path):
     evaluation = measure(demo_tree, tmp_path)
     counts, ledger = evaluation.runs[0].summary.counts, demo_plan.ledger

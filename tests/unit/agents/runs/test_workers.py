@@ -34,32 +34,6 @@ def die():
     time.sleep(PATIENCE)
 
 
-def dies_once_and_leaves_at_two(part):
-    """Return the process; 1 kills it once, and 2 leaves the interpreter each time."""
-    ((folder, number),) = part
-    if number == 1 and not (folder / "killed").exists():
-        (folder / "killed").touch()
-        die()
-    if number == 2:
-        sys.exit(3)
-    return [(number, os.getpid())]
-
-
-@pytest.mark.extra
-def test_a_killed_part_is_tried_once_more_alone_and_one_that_leaves_is_not_said_to_be_killed(
-    tmp_path,
-):
-    """An innocent part may die when the others take the memory, so these must be done by then."""
-    with engine_for("processes:2") as engine:
-        parts = [((tmp_path, number),) for number in (0, 1, 2, 3, 4)]
-        work = dies_once_and_leaves_at_two
-        done = list(run_on(engine, work, parts, lambda item, end: [(item[1], end)]))
-    found = [x for part in done for x in part]
-    assert {number for number, _ in found[:3]} == {0, 3, 4}
-    assert {number for number, _ in found[3:]} == {1, 2}
-    assert dict(found)[2] == "the process that measured it ended (exit code 3), each time"
-
-
 def refuses_60(part):
     if 60 in part:
         raise BadInputError("the disk is full")

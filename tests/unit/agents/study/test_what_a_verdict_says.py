@@ -132,19 +132,6 @@ def test_times_that_are_not_known_count_neither_in_the_estimate_nor_in_its_threa
     assert said.startswith("values are missing on 8 of 24 tasks with b: a difference of +")
 
 
-def test_one_configuration_is_compared_with_nothing():
-    found = compare(arms([(f"t{i}", 0.5, None) for i in range(8)]), **FEW)
-    assert found.sentence() == "nothing is compared: all trials are of a."
-
-
-def test_few_repositories_are_said_to_be_compared_by_their_means():
-    rows = arms(gains(0.1, 0.2, 0.3, 0.2), repositories=None)
-    for i, row in enumerate(rows):
-        row["coverage"]["repositories"] = [f"r{i // 4}"]
-    (said,) = [t.sentence for t in compare(rows, "a", "b", **FEW).record.threats]
-    assert said.startswith("4 matched tasks in 2 repositories: the repository means are compared")
-
-
 def test_a_level_other_than_the_usual_is_given():
     rows = arms(gains(*[0.3, -0.2, 0.1, -0.15, 0.05, 0.02, -0.01, 0.2]))
     assert " at a level of " not in compare(rows, "a", "b", **FEW).sentence()
