@@ -44,7 +44,15 @@ if TYPE_CHECKING:
     from retrieval_eval.model.search_run import SearchRun
     from retrieval_eval.search.run.abstention import Choice
 
-_CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
+_CODES = (
+    "gold_set",
+    "convention",
+    "empty_ranking",
+    "depth",
+    "without_own",
+    "measures",
+    "queries",
+)
 
 
 # Removed commands, each with what does its work now.
@@ -120,6 +128,11 @@ def search() -> None:
     help="Documents requested, each query.",
 )
 @click.option("--floor", type=float, help="Drop documents scored below; none left: refused.")
+@click.option(
+    "--without-own",
+    is_flag=True,
+    help="Leave the document that has the id of the query out of its ranking.",
+)
 @click.option("--no-rerank", is_flag=True, help="Leave out the second stage.")
 @asked_at_once_option
 @click.option("--label", default="", help="What to call this run, such as after-rerank-change.")
@@ -164,6 +177,7 @@ def run(
     k_values: str,
     depth: int,
     floor: float | None,
+    without_own: bool,
     no_rerank: bool,
     jobs: int,
     label: str,
@@ -192,7 +206,7 @@ def run(
         options=parse_options(options),
         corpora=corpora,
         corpus_file=corpus_file,
-        settings=Settings(k_values=parse_k(k_values), depth=depth),
+        settings=Settings(k_values=parse_k(k_values), depth=depth, without_own=without_own),
         floor=floor,
         use_rerank=not no_rerank,
         jobs=jobs,

@@ -90,7 +90,17 @@ noise_option = click.option(
 accept_option = click.option(
     "--accept",
     multiple=True,
-    type=click.Choice(["gold_set", "convention", "empty_ranking", "depth", "corpus", "queries"]),
+    type=click.Choice(
+        [
+            "gold_set",
+            "convention",
+            "empty_ranking",
+            "depth",
+            "without_own",
+            "corpus",
+            "queries",
+        ]
+    ),
     help="Compare two runs although this differs, which a banner names.",
 )
 old_gold_option = click.option("--old-gold", type=FILE, help="Gold set of A, or of the baseline.")

@@ -104,7 +104,8 @@ def run_search(
     label
         What to call the run.
     settings
-        Cut-offs, depth of the rankings and the seed of resampling.
+        Cut-offs, depth of the rankings, the seed of resampling, and whether the document that has
+        the id of the query is left out.
     floor
         Documents scored below are dropped; a query that loses all of them counts as refused.
     abstain_at
@@ -203,6 +204,7 @@ def run_search(
         queries=ids,
         ask_twice=ask_twice,
         seed=settings.seed,
+        without_own=settings.without_own,
         reopen=(lambda: open_retriever(spec, options or {})) if is_reopened else None,
     )
     if not results:
@@ -222,7 +224,14 @@ def run_search(
         is_declared=is_declared,
         sample=sample_of(ask_twice, settings.seed, is_reopened=is_reopened),
         pinned=None if pinned is None else pinned_facts(pinned),
-        labels=label_facts(gold, {one.id for one in results}, used.name, documents, known),
+        labels=label_facts(
+            gold,
+            {one.id for one in results},
+            used.name,
+            documents,
+            known,
+            settings=settings,
+        ),
         n_other_queries=_n_other_queries(asked, gold),
     )
     if before is None:
@@ -274,7 +283,12 @@ def again(run: SearchRun, gold_path: Path, retriever: str | None = None, **more:
         retriever or facts.spec,
         options=facts.options,
         corpora=[one.corpus for one in run.run.corpora],
-        settings=Settings(settings.k_values, settings.depth, settings.seed),
+        settings=Settings(
+            settings.k_values,
+            settings.depth,
+            settings.seed,
+            without_own=settings.without_own,
+        ),
         floor=facts.floor,
         use_rerank=facts.uses_rerank,
         abstain_at=None if run.abstention is None else run.abstention.threshold,

@@ -46,7 +46,15 @@ from retrieval_eval.values import counted
 DEFAULT_BASELINE: Final = DATA / "baseline.json"
 SLICED_BY: Final = ("corpus", "area")
 
-ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
+ACCEPTABLE: Final = (
+    "gold_set",
+    "convention",
+    "empty_ranking",
+    "depth",
+    "without_own",
+    "measures",
+    "queries",
+)
 """What may differ from the old baseline when that is named: see `differences`, and ``queries``,
 where the run did not ask all of the old ones, or, without old ones, of its gold set."""
 

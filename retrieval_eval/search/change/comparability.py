@@ -26,9 +26,26 @@ from retrieval_eval.search.run.document import without_untrusted
 from retrieval_eval.search.run.trust import distrust, drift_sentence, incomplete, trust_of
 from retrieval_eval.values import counted
 
-ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
+ACCEPTABLE: Final = (
+    "gold_set",
+    "convention",
+    "empty_ranking",
+    "depth",
+    "without_own",
+    "corpus",
+    "queries",
+)
 """What two runs may differ in when that is named: see `mismatches`."""
 
+_SETTINGS: Final = (
+    "depth",
+    "convention",
+    "empty_ranking",
+    "without_own",
+    "seed",
+    "n_resamples",
+    "confidence",
+)
 _DIGEST: Final = re.compile(r"\b[0-9a-f]{32,}\b")
 
 
@@ -38,7 +55,8 @@ def differences(baseline: RunHeader, current: RunHeader) -> dict[str, str]:
     Both are given by what was measured, and with what (the block ``run``).
 
     The codes: ``gold_set`` (other queries or judgements), ``convention``, ``empty_ranking``,
-    ``depth`` (RR looks at the whole ranking) and ``measures`` (none in common).
+    ``depth`` (RR looks at the whole ranking), ``without_own`` (one left the query's own document
+    out) and ``measures`` (none in common).
     """
     found = {}
     was, now = baseline.gold_set, current.gold_set
@@ -58,6 +76,9 @@ def differences(baseline: RunHeader, current: RunHeader) -> dict[str, str]:
         before, after = getattr(old, code), getattr(new, code)
         if before != after:
             found[code] = f"{words} ({before}, now {after})"
+    if old.without_own != new.without_own:
+        which = "this run" if new.without_own else "the baseline"
+        found["without_own"] = f"only {which} leaves out the query's own document (--without-own)"
     if not common_measures(baseline, current):
         found["measures"] = "the runs have no measure in common"
     return found
@@ -116,7 +137,7 @@ def setup_differences(a: SearchRun, b: SearchRun) -> tuple[SetupDifference, ...]
             f"{counted(gold.n_queries, 'query')}, {counted(gold.n_labelled_pairs, 'labelled pair')}"
             f", digest {gold.fingerprint[:12]}"
         )
-        for name in ("depth", "convention", "empty_ranking", "seed", "n_resamples", "confidence"):
+        for name in _SETTINGS:
             found[name] = _told(getattr(settings, name))
         found["k_values"] = ", ".join(map(str, settings.k_values))
         found |= {f"version of {name}": version for name, version in run.run.versions.items()}

@@ -46,7 +46,7 @@ from retrieval_eval.search.run.composite import composite_of
 from retrieval_eval.search.run.random_documents import random_documents
 from retrieval_eval.search.run.scoring import QueryScore, Scores
 from retrieval_eval.search.run.trust import reasons as trust_reasons
-from retrieval_eval.search.run.trust import recounted, second_answer, trust_in
+from retrieval_eval.search.run.trust import recounted, second_answer, trust_in, unreachable
 from retrieval_eval.values import Value
 
 
@@ -104,7 +104,7 @@ def search_run(
     and the change against a baseline are added to a run later.
     """
     queries = tuple(_query(query, abstain_at) for query in scores.queries)
-    outside = None if labels is None or labels.outside is None else labels.outside.documents
+    outside = None if labels is None else unreachable(labels)
     trust = trust_in(
         queries,
         ids_checked=ids_checked,

@@ -48,6 +48,7 @@ def header(document: SearchRun) -> list[tuple[str, str]]:
         ("retriever", _retriever(use)),
         ("reranker", _reranker(use)),
         ("floor", "none" if use.floor is None else f"{use.floor:g}"),
+        *([("own document", "left out")] if run.settings.without_own else []),
         *([] if labels is None else [("labels", circularity_sentence(labels.circularity))]),
     ]
 
