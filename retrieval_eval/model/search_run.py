@@ -122,6 +122,13 @@ class RunHeader(Record, frozen=True, kw_only=True):
     retriever: Annotated[RetrieverFacts, about("The retriever")]
     settings: Annotated[RunSettings, about("How it was scored")]
     versions: Annotated[dict[str, str], about("Versions of what computed the numbers")]
+    machine: Annotated[
+        str | None,
+        about(
+            "The kind of machine that the retriever was asked from: system, processor and how many;"
+            " absent for a ranked file, and in runs of earlier versions"
+        ),
+    ] = None
 
 
 class RunStatus(Record, frozen=True, kw_only=True):

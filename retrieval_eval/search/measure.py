@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -47,6 +50,7 @@ from retrieval_eval.search.run.running import (
 )
 from retrieval_eval.search.run.scoring import score_run
 from retrieval_eval.search.run.trust import ASK_TWICE, check_limits, label_facts, sample_of
+from retrieval_eval.values import counted
 
 DEFAULT_GOLD: Final = GOLD
 DEFAULT_OUT: Final = DATA
@@ -233,6 +237,7 @@ def run_search(
             settings=settings,
         ),
         n_other_queries=_n_other_queries(asked, gold),
+        machine=None if isinstance(asked, AnswersById) else machine(),
     )
     if before is None:
         return run
@@ -412,6 +417,17 @@ def _write(run: SearchRun, out: Path) -> Measured:
         }
     )
     return measured
+
+
+def machine() -> str:
+    """Return the kind of this machine: system, processor and how many; nothing that names it."""
+    system = platform.uname()
+    name = f"{system.system} {system.machine}, {counted(os.cpu_count() or 1, 'processor')}"
+    with suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return f"{name} ({' '.join(line.partition(':')[2].split())[:80]})"
+    return name
 
 
 def _check_corpora(corpus: Corpus, chosen: Collection[str]) -> None:

@@ -377,8 +377,28 @@ def other_tops(a: SearchRun, b: SearchRun, within: Collection[str] | None = None
     Of the same corpus, gold set and options, queries whose first ten documents are others although
     no metric of them moved.
     """
-    if setup_changes(a.run, b.run) or mismatches(a, b):
+    if set_up_anew(a, b):
         return None
+    found, n = unexplained_tops(a, b, within)
+    if not found:
+        return None
+    same = "the same" if not unverified(a, b) else "the same as far as is recorded"
+    return (
+        f"the first ten documents of {len(found):,} of {counted(n, 'query')} are others,"
+        f" such as those of {found[0]}, although corpus, gold set and options are {same} and no"
+        " metric of these queries moved"
+    )
+
+
+def set_up_anew(a: SearchRun, b: SearchRun) -> list[str]:
+    """Return in what corpus, gold set or options of two runs differ, in words."""
+    return [*setup_changes(a.run, b.run), *mismatches(a, b).values()]
+
+
+def unexplained_tops(
+    a: SearchRun, b: SearchRun, within: Collection[str] | None = None
+) -> tuple[list[str], int]:
+    """Return the queries whose first ten changed and no metric, and how many both answered."""
     moved = moved_between(a, b, within)
     old = {query.id: query for query in a.queries if query.status == "ok"}
     both = [
@@ -389,14 +409,7 @@ def other_tops(a: SearchRun, b: SearchRun, within: Collection[str] | None = None
     found = [
         query.id for query in both if query.id not in moved and _tops_differ(old[query.id], query)
     ]
-    if not found:
-        return None
-    same = "the same" if not unverified(a, b) else "the same as far as is recorded"
-    return (
-        f"the first ten documents of {len(found):,} of {counted(len(both), 'query')} are others,"
-        f" such as those of {found[0]}, although corpus, gold set and options are {same} and no"
-        " metric of these queries moved"
-    )
+    return found, len(both)
 
 
 def _tops_differ(before: QueryResult, after: QueryResult) -> bool:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
+from statistics import median
 from typing import Final
 
 from msgspec.structs import replace
@@ -459,6 +460,12 @@ def latency_change(before: SearchRun, after: SearchRun) -> Quantile | None:
         None if each is None else exp(each) for each in (found.value, found.ci_low, found.ci_high)
     )
     return Quantile(value, low, high, found.n, found.n_needed)
+
+
+def median_seconds(run: SearchRun) -> float | None:
+    """Return how long the median query took; None of a run without times."""
+    seconds = [*seconds_of(run).values()]
+    return median(seconds) if seconds else None
 
 
 def change_sentence(found: Quantile) -> str:

@@ -92,6 +92,7 @@ def search_run(
     pinned: PinnedQueries | None = None,
     labels: LabelFacts | None = None,
     n_other_queries: int | None = None,
+    machine: str | None = None,
 ) -> SearchRun:
     """Return the search run of scored answers.
 
@@ -100,8 +101,9 @@ def search_run(
     the documents of the corpora were known when the queries were asked; it, ``max_failed``,
     ``is_declared`` and ``sample`` are those of `trust_in`. ``pinned`` is the list of queries that
     was asked, where it was not the whole gold set, ``labels`` what is known of its labels,
-    ``n_other_queries`` how many queries a ranked file has that the gold set lacks. Claims of drafts
-    and the change against a baseline are added to a run later.
+    ``n_other_queries`` how many queries a ranked file has that the gold set lacks, ``machine``
+    where the retriever was asked from. Claims of drafts and the change against a baseline are added
+    to a run later.
     """
     queries = tuple(_query(query, abstain_at) for query in scores.queries)
     outside = None if labels is None else unreachable(labels)
@@ -126,6 +128,7 @@ def search_run(
             retriever=retriever,
             settings=scores.settings.facts(),
             versions=_versions(),
+            machine=machine,
         ),
         status=status_of(queries, scores.overall.metrics, trust),
         trust=trust,
