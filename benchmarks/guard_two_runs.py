@@ -25,8 +25,8 @@ from retrieval_eval.stats.resampling import Floats
 Order = NDArray[np.int64]
 """The documents of each query, by rank."""
 
-SLOWER, REORDERED = 3.0, 0.5
-"""What is planted: a query takes so many times as long; that share has another first ten."""
+SLOWER = 3.0
+"""What is planted: a query takes so many times as long, and has another first ten."""
 
 
 def _again(g: Generator, n: int, share: float) -> Order:
@@ -38,17 +38,20 @@ def _again(g: Generator, n: int, share: float) -> Order:
     return order
 
 
-SHAPES: dict[str, tuple[Callable[[Generator, float], float], Callable[[Generator], float]]] = {
-    "deterministic": (lambda _, share: share, lambda g: g.normal(0, 0.05)),
-    "run-to-run noise": (lambda _, share: share, lambda g: g.normal(0, 0.1)),
-    "uneven run-to-run noise": (
-        lambda g, share: min(g.exponential(share), 0.05),
-        lambda g: g.normal(0, 0.3),
+def _bad(g: Generator, share: float) -> tuple[float, float]:
+    is_bad = g.random() < 0.1
+    time = g.normal(math.log(SLOWER) if is_bad else 0.0, 0.05)
+    return 0.05 if is_bad else share, time
+
+
+SHAPES: dict[str, Callable[[Generator, float], tuple[float, float]]] = {
+    "deterministic": lambda g, share: (share, g.normal(0, 0.05)),
+    "run-to-run noise": lambda g, share: (share, g.normal(0, 0.1)),
+    "uneven run-to-run noise": lambda g, share: (
+        min(g.exponential(share), 0.05),
+        g.normal(0, 0.3),
     ),
-    "one bad run in ten": (
-        lambda g, share: 0.05 if g.random() < 0.1 else share,
-        lambda g: g.normal(0, 0.05) + (math.log(3) if g.random() < 0.1 else 0.0),
-    ),
+    "one bad run in ten": _bad,
 }
 """By system how much of a run differs, and the logarithm of its median time."""
 
@@ -71,13 +74,12 @@ def _first(relevant: NDArray[np.bool_], order: Order) -> Floats:
 def two_runs_row(system: str, share: float, n: int, studies: int) -> Row:
     """Return how often each row breaches for two runs of one system, and for planted changes."""
     g = generator("guard", "two runs", system, share, n)
-    share_of, log_time = SHAPES[system]
     found = np.zeros((studies, 5), bool)
     for study in range(studies):
         relevant = Queries(g, n).run().relevant
-        runs = [_again(g, n, share_of(g, share)) for _ in range(REPEATS + 2)]
-        *repeats, before, now = runs
-        times = [log_time(g) for _ in range(REPEATS + 1)]
+        drawn = [SHAPES[system](g, share) for _ in range(REPEATS + 2)]
+        *repeats, before, now = (_again(g, n, own) for own, _ in drawn)
+        times = [time for _, time in drawn]
         level = run_to_run(np.array([_first(relevant, run) for run in repeats]) / 100)
         most = first_result_limit(level, REPEATS)
         harm = float((_first(relevant, before) - _first(relevant, now)).mean())
@@ -107,8 +109,7 @@ def two_runs_row(system: str, share: float, n: int, studies: int) -> Row:
         ten, slow = first_ten_limit(tops, REPEATS), 1 + latency_limit(latency) / 100
         ratio = math.exp(times[-1]) / latency.median_seconds
         reordered = now.copy()
-        rows = g.random(n) < REORDERED
-        reordered[rows, 8:10] = reordered[rows, 9:7:-1]
+        reordered[:, 8:10] = reordered[:, 9:7:-1]
         found[study] = (
             codes[0] == BREACH,
             100 * _tops(relevant, before, now) > ten,

@@ -188,8 +188,8 @@ def run_search(
     known = known_documents_of(asked) if documents is None else documents.ids()
     is_declared = says(asked, "is_deterministic")
     # What a retriever remembers of its first answer is no second one, whatever it declares; and an
-    # index that several threads build is another one each time.
-    is_reopened = isinstance(retriever, str)
+    # index that several threads build is another one each time. A file is the same file.
+    is_reopened = isinstance(retriever, str) and not isinstance(asked, AnswersById)
     results = run_queries(
         gold,
         asked,

@@ -21,7 +21,6 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.search.ask.retrievers import retriever_kind
 from retrieval_eval.search.change.paired_change import moved_between, ranking_differs
-from retrieval_eval.search.claims.coverage import agreement_words
 from retrieval_eval.search.run.document import without_untrusted
 from retrieval_eval.search.run.trust import distrust, drift_sentence, incomplete, trust_of
 from retrieval_eval.values import counted
@@ -340,6 +339,8 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
         )
     agreements = [one.claims.agreement for one in (*runs, *baselines) if one.claims is not None]
     if agreements:
+        from retrieval_eval.search.claims.coverage import agreement_words
+
         known = [one for one in agreements if one is not None]
         found.append(f"the judge of the claims: {agreement_words(known[0] if known else None)}")
     old, new = _digests(baseline), _digests(run)

@@ -71,6 +71,7 @@ from retrieval_eval.search.run import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.run.summary import DASH
 from retrieval_eval.search.run.trust import incomplete
+from retrieval_eval.stats.proportions import t_quantile
 
 Rows = list[list[str]]
 
@@ -286,9 +287,7 @@ def latency_limit(found: LatencyNoise) -> float:
 
 def _beyond(n_runs: int) -> float:
     """Return how many standard deviations above the mean a new value lies in 1 % of cases."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(n_runs - 1, 1 - _RARE)) * math.sqrt(1 + 1 / n_runs)
+    return t_quantile(n_runs - 1, 1 - _RARE) * math.sqrt(1 + 1 / n_runs)
 
 
 def _check_same(runs: Sequence[SearchRun]) -> None:
@@ -416,9 +415,7 @@ def suggestions(metrics: Mapping[str, MetricNoise], n_runs: int) -> tuple[Sugges
 
 def beyond_noise_points(level: RunToRun, n_runs: int, n_rows: int) -> float:
     """Return what two runs of one system differ by in 5 % of comparisons of ``n_rows`` metrics."""
-    from scipy.special import stdtrit
-
-    quantile = float(stdtrit(n_runs - 1, 1 - ALPHA / n_rows))
+    quantile = t_quantile(n_runs - 1, 1 - ALPHA / n_rows)
     return quantile * math.sqrt(2.0) * level.sd_points
 
 

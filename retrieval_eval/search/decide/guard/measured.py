@@ -30,7 +30,6 @@ from retrieval_eval.search.change.paired_change import (
     readings,
     seconds_of,
 )
-from retrieval_eval.search.claims.coverage import why_advisory
 from retrieval_eval.search.decide import NoiseLevel, by_query, harm_test, run_to_run
 from retrieval_eval.search.decide.thresholds import Threshold
 from retrieval_eval.search.run.named_metrics import (
@@ -141,6 +140,8 @@ def measure(
     found = _measured(threshold, run, baseline, ids, resampling)
     if found.faults or found.not_applied or not _rests_on_claims(threshold.metric, baseline, run):
         return found
+    from retrieval_eval.search.claims.coverage import why_advisory
+
     why = why_advisory([*baseline.runs, *run.runs])
     if why and threshold.required:
         return replace(found, faults=(f"it cannot block: {why}",))
