@@ -92,8 +92,8 @@ READING = """
   system whose answers vary less.
 - **Refusals rest on few queries**: of 600 queries 60 are unanswerable here. Amid noise of 1 % five
   points are caught in 56 %, ten in 92 %, and with 200 unanswerable queries by every rule.
-- **The rows of measured noise** alarm on at most 4.6 % of pairs each. Any of the three did in 5.8 % of
-  one row: 150 queries, and a bad run of a kind that none of the ten repeats showed. Where answers
+- **The rows of measured noise** alarm on at most 4.6 % of pairs each. Any of the three did in 5.8 %
+  of one row: 150 queries, and a bad run that none of the ten repeats was. Where answers
   vary, half of the first ten documents may change before their row breaches, so that it catches
   little; of a deterministic system, and of times that vary by a tenth, they catch everything.
 - **The worst slice** finds drops that all queries hide. Where runs are good or bad as a whole, a

@@ -77,6 +77,9 @@ asked_at_once_option = click.option(
     help="Queries asked at once, of a retriever that allows it.",
 )
 queries_option = click.option("--queries", type=FILE, help="Only the queries of this pinned list.")
+verbose_option = click.option(
+    "--verbose", "is_verbose", is_flag=True, help="Print all of it, not the first 25 lines."
+)
 baseline_option = click.option(
     "--baseline",
     type=FILE,
