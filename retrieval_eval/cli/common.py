@@ -280,8 +280,8 @@ def print_short(
             click.echo("")
         for line in part:
             echo(line)
-    for line in (more, *files):
-        echo(line)
+    for last in (more, *files):
+        echo(last)
 
 
 def echo(line: object = "", *, err: bool = False) -> None:

@@ -131,7 +131,7 @@ _MOST_OWN: Final = 2
 
 def short_rows(document: SearchRun) -> list[list[str]]:
     """Return a table of the metrics that are looked at first, with their change where known."""
-    names = [name for name in _SHORT if name in document.metrics]
+    names: list[str] = [name for name in _SHORT if name in document.metrics]
     names += [n for n in shown_measures(document) if n not in BASE_MEASURES][:_MOST_OWN]
     interval = f"{document.run.settings.confidence:.0%} interval"
     delta = document.delta
