@@ -421,7 +421,7 @@ def part_of(run: SearchRun, ids: Collection[str], gold: GoldSet | None = None) -
     trust = recounted(run, kept)
     return replace(
         run,
-        status=status_of(kept, metrics, trust),
+        status=status_of(kept, metrics, trust, run.run.retriever.name),
         trust=None if run.trust is None else trust,
         metrics=metrics,
         slices=slices,

@@ -130,7 +130,7 @@ def search_run(
             versions=_versions(),
             machine=machine,
         ),
-        status=status_of(queries, scores.overall.metrics, trust),
+        status=status_of(queries, scores.overall.metrics, trust, retriever.name),
         trust=trust,
         labels=labels,
         metrics=scores.overall.metrics,
@@ -166,7 +166,7 @@ def without_untrusted(run: SearchRun) -> SearchRun:
     trust = recounted(run, queries)
     found = replace(
         run,
-        status=status_of(queries, run.metrics, trust),
+        status=status_of(queries, run.metrics, trust, run.run.retriever.name),
         trust=None if run.trust is None else trust,
         metrics=_unknown(run.metrics),
         slices=RunSlices(**parts),
@@ -237,12 +237,15 @@ def _versions() -> dict[str, str]:
 
 
 def status_of(
-    queries: Sequence[QueryResult], metrics: Mapping[str, MetricMean], trust: Trust
+    queries: Sequence[QueryResult],
+    metrics: Mapping[str, MetricMean],
+    trust: Trust,
+    retriever: str,
 ) -> RunStatus:
-    """Return the status of queries that were asked, and whether their means may decide."""
+    """Return the status of queries that a retriever was asked, and whether means may decide."""
     failed = [query for query in queries if query.status == "failed"]
     problems = Counter(code for query in queries for code in query.problems)
-    reasons = trust_reasons(trust, queries)
+    reasons = trust_reasons(trust, queries, retriever)
     # A share of judged documents is no measure of what was found.
     measured = [m for name, m in metrics.items() if parse_measure(name).name != "Judged"]
     if len(failed) < len(queries) and not any(mean.computable for mean in measured):

@@ -390,22 +390,31 @@ def trust_in(
     )
 
 
-def reasons(trust: Trust, queries: Sequence[QueryResult]) -> list[str]:
-    """Return why a run with these queries has no verdict of its own, in sentences."""
+_REMEDIES: Final = {
+    "raised": "; see that it runs and can be reached from here, then ask again",
+    "unknown_documents": "; is the corpus file the one that it searches?",
+}
+"""What to do where queries failed, by the code of the first; the others say it themselves."""
+
+
+def reasons(trust: Trust, queries: Sequence[QueryResult], retriever: str) -> list[str]:
+    """Return why a run of a retriever with these queries has no verdict of its own."""
     failed = [query for query in queries if query.status == "failed"]
     n_rising = sum(query.failure == RISING for query in failed)
     found = []
     if n_rising:
         found.append(
-            f"scores rise along the answers to {n_rising:,} of {counted(len(queries), 'query')}, as"
-            f" distances do, and here the highest score is the best, so nothing was scored: {LOWER}"
+            f"scores rise along the answers of {retriever} to {n_rising:,} of"
+            f" {counted(len(queries), 'query')}, as distances do, and here the highest score is the"
+            f" best, so nothing was scored: {LOWER}"
         )
     elif failed and len(failed) > trust.max_failed_share * len(queries):
         limit = trust.max_failed_share
         above = f", above the limit of {_percent(limit)}" if limit else ""
         found.append(
             f"{len(failed)} of {counted(len(queries), 'query')} failed{above}, so the means are not"
-            f" those of the gold set; the first was {failed[0].id} ({failed[0].error})"
+            f" those of the gold set; the first of {retriever} was {failed[0].id}"
+            f" ({failed[0].error}){_REMEDIES.get(failed[0].failure or '', '')}"
         )
     return found + lacking(queries)
 
@@ -460,7 +469,7 @@ def distrust(run: SearchRun) -> list[str]:
 
     The queries of the run decide it, and not what its file says of them.
     """
-    return reasons(trust_of(run), run.queries) or contradictions(run)
+    return reasons(trust_of(run), run.queries, run.run.retriever.name) or contradictions(run)
 
 
 def contradictions(run: SearchRun) -> list[str]:
