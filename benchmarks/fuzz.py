@@ -60,7 +60,7 @@ from retrieval_eval.agents.runs.layout import (
 )
 from retrieval_eval.agents.runs.summary import RunSummary
 from retrieval_eval.agents.runs.trial import Job, evaluate_trial, measure_saved
-from retrieval_eval.agents.study.stated import stated_from
+from retrieval_eval.agents.study.stated import kept_design, stated_from
 from retrieval_eval.agents.study.stated import text_of as design_text
 from retrieval_eval.agents.traces.formats import FORMATS, DocumentFormat, FileFormat, LineFormat
 from retrieval_eval.demo import write_demo, write_search_demo
@@ -75,7 +75,7 @@ from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.records import TrialRef
 from retrieval_eval.report import load_search
 from retrieval_eval.report.index import Listed, entry_of, write_index
-from retrieval_eval.report.own_notebook import read_executed
+from retrieval_eval.report.publishing import read_executed
 from retrieval_eval.schema import faults, kind_of
 from retrieval_eval.search.ask import (
     QueryResult,
@@ -85,8 +85,7 @@ from retrieval_eval.search.ask import (
 )
 from retrieval_eval.search.ask.retrievers.http import http_settings
 from retrieval_eval.search.ask.retrievers.ranked_file import open_ranked_file
-from retrieval_eval.search.claims import read_human_labels
-from retrieval_eval.search.claims.coverage import read_drafts
+from retrieval_eval.search.claims import read_drafts, read_human_labels
 from retrieval_eval.search.claims.http_judge import (
     NoVerdictError,
     http_judge_settings,
@@ -618,10 +617,13 @@ def _trials() -> Iterator[Target]:
         checked = partial(_validated, Path(name))
         yield Target(f"validate: {kind.__name__}", [name], checked)
     impact = read_record(place / IMPACT_FILE, place, ImpactAnalysis)
-    text = design_text(stated_from(impact.comparisons[0].design))
+    text = design_text(kept_design(impact))
     Path("design.json").write_text(text, encoding="utf-8")
     yield Target("design as text", ["design.json"], lambda: stated_from(_text("design.json")))
-    text = 'alpha = 0.1\n\n[arms.tool]\nmust_use = ["mcp"]\n\n[reward_scale]\nsuite = [0, 10]\n'
+    text = (
+        'alpha = 0.1\n\n[arms.mcp-remote-direct]\nmust_use = ["mcp"]\n\n'
+        "[reward_scale]\nsuite = [0, 10]\n"
+    )
     Path("study.toml").write_text(text, encoding="utf-8")
     yield Target("design", ["study.toml"], lambda: stated_from(Path("study.toml")))
     # Under another name, so that no command here takes it for its own.

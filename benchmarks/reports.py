@@ -24,7 +24,7 @@ from rounds import OURS, Row, alternating, compared, processor_of
 
 from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.demo import write_demo
-from retrieval_eval.report.assets import notebook
+from retrieval_eval.report.notebook_files import notebook
 
 START = """
 from jupyter_client.manager import start_new_kernel

@@ -168,7 +168,6 @@ def fan(g: np.random.Generator, n: int) -> Pair:
 ASSOCIATIONS: dict[str, Callable[..., Pair]] = {
     "normal, r = 0": normal_pair(0.0),
     "normal, r = 0.9": normal_pair(0.9),
-    "four tied levels, r = 0.3": normal_pair(0.3, lambda a: np.clip(np.round(1.2 * a), -2, 1)),
     "60 % zeros on both sides, r = 0.4": normal_pair(0.4, lambda a: np.where(a < 0.25, 0.0, a)),
     "no correlation, y fans out with x": fan,
 }

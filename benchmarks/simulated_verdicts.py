@@ -235,7 +235,6 @@ STUDIES: dict[str, tuple[str, Study]] = {
     },
     "worst tenth not run": ("file_recall", informative_loss(0.1)),
     "worst 40 % not run": ("file_recall", informative_loss(0.4)),
-    "crashes on the worst fifth": ("file_recall", crashes(0.2)),
     "crashes on the worst third": ("file_recall", crashes(1 / 3)),
     "control used the tool in a fifth": ("file_recall", contaminated(0.2)),
     "rewards on two scales": ("reward", two_scales),

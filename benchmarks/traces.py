@@ -34,8 +34,7 @@ from retrieval_eval.agents.runs.layout import artefact_stems, default_benchmarks
 from retrieval_eval.agents.runs.trial import Job, documents, evaluate_trial
 from retrieval_eval.agents.traces import NoTraceError, read_trace
 from retrieval_eval.demo import write_demo
-from retrieval_eval.io.layout import discover
-from retrieval_eval.io.tasks import TaskIndex, resolve_trials
+from retrieval_eval.io.layout import TaskIndex, discover, resolve_trials
 
 REAL_RUNS = Path(os.environ.get("RETRIEVAL_EVAL_REAL_RUNS", "../shared/real-runs"))
 REAL = "real runs"

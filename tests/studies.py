@@ -93,8 +93,7 @@ def comparison(rows, seed=1, n_resamples=1000):
 
 def frame_of(documents):
     """Return the frame of trials that a run of these documents has."""
-    from retrieval_eval.report.columns import FRAMES, expand
-    from retrieval_eval.report.frames import make_frame, read_row
+    from retrieval_eval.report.columns import FRAMES, expand, make_frame, read_row
 
     columns = expand(FRAMES["trials"][1], (1, 3, 5, 10))
     rows = [

@@ -32,7 +32,7 @@ COMMANDS = {
     "report": f"{_HERE}.report:report",
     "compare": f"{_HERE}.compare:compare",
     "demo": f"{_HERE}.report:demo",
-    "init": f"{_HERE}.init:init",
+    "init": f"{_HERE}.evaluate:init",
     "validate": f"{_HERE}.validate:validate",
     "trace": f"{_HERE}.trace:trace",
     "gold": f"{_HERE}.gold:gold",

@@ -320,7 +320,7 @@ def _print_arm(side: str, row: ArmLedger) -> None:
 def _print_metrics(metrics: Mapping[str, PairedEstimate], comparison: ComparisonDocument) -> None:
     from retrieval_eval.agents.study.verdict import deciding_estimate
     from retrieval_eval.report import words
-    from retrieval_eval.report.numbers import p_value
+    from retrieval_eval.report.names import p_value
     from retrieval_eval.report.table.estimates import estimate_notes, metric_cells
 
     known = {name.partition(",")[0]: block for name, block in metrics.items()}

@@ -18,7 +18,7 @@ from retrieval_eval.cli.common import (
 from retrieval_eval.cli.search_options import gold_option, run_files
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.search_run import Claims, ShareWithInterval
-from retrieval_eval.search.claims.coverage import (
+from retrieval_eval.search.claims import (
     agreement_words,
     bounds_words,
     unproved_words,

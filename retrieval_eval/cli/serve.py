@@ -63,8 +63,8 @@ def serve(
     """Show runs, backlog and reports over HTTP, read-only, until Ctrl-C.
 
     /api/metrics (?run=, ?corpus=) is the dashboard, /api/system/diagnostics the health snapshot,
-    / an index of the rendered reports. There is no authentication: by default only this machine
-    can connect.
+    / an index of the rendered reports, whose details are made when they are first opened. There is
+    no authentication: by default only this machine can connect.
 
     For the configuration of an MCP client: command "retrieval-eval", arguments "serve" and "--mcp".
     """

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import visible
 from retrieval_eval.io.files import decode_toml, read_bytes, read_json, read_text, write_bytes
 from retrieval_eval.model.design import PROJECT_FILE
 from retrieval_eval.records import Renderer
@@ -43,8 +44,16 @@ def read_user_json(path: Path) -> Any:
     return _read(path, read)
 
 
+def followed(path: Path) -> Path:
+    """Return where a path leads; raises `BadInputError` for a name that no file can have."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as error:
+        raise BadInputError(f"{visible(path)}: no name of a file ({error})") from error
+
+
 def _read(path: Path, read: Callable[[Path, Path], tuple[_T, str | None]]) -> _T:
-    real = Path(os.path.realpath(path))
+    real = followed(path)
     value, problem = read(real, real.parent)
     if problem is not None:
         raise BadInputError(f"{path}: {problem.removeprefix(f'{real.name}: ')}")

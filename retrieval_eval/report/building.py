@@ -11,19 +11,20 @@ from typing import Any, Final
 from retrieval_eval.agents.door import name_of_run
 from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.agents.runs.layout import is_demo
-from retrieval_eval.errors import RenderError, RetrievalEvalError
+from retrieval_eval.errors import BadInputError, RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
 from retrieval_eval.io.files import remove, write_json, write_text
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, parameters, render
+from retrieval_eval.report import notebook_files, render
 from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES
-from retrieval_eval.report.execute import Kernel
+from retrieval_eval.report.execute import Kernel, check, of_notebook
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
 from retrieval_eval.report.index import DETAILS, TRIALS, Listed, newest
 from retrieval_eval.report.loading import (
     as_text,
     is_demo_diff,
+    kept_loaded,
     load_diff,
     load_run,
     load_search,
@@ -39,6 +40,7 @@ from retrieval_eval.report.publishing import (
     digest_of,
     is_current,
     publish,
+    read_executed,
     write_frame,
     write_frames,
 )
@@ -86,6 +88,7 @@ RUN_PARAMETERS: Final = (
 )
 
 
+@kept_loaded()
 def build(
     run_ids: str | Path | Sequence[str | Path],
     *,
@@ -180,6 +183,36 @@ def build(
     return page
 
 
+def build_details(folder: Path) -> Path:
+    """Write the page of details of a report that is there, and its link; return its path.
+
+    ``folder`` is that of the report; its executed notebook says what it was made with.
+
+    Raises
+    ------
+    BadInputError
+        When the folder holds no report of a run, or a private one, which does not say what it was
+        made with; otherwise as :func:`build`.
+    """
+    made_with = read_executed(folder / "run_report.ipynb").metadata.get("papermill")
+    given = made_with.get("parameters") if isinstance(made_with, Mapping) else None
+    if not isinstance(given, Mapping):
+        raise BadInputError(f"{folder}: a private report; retrieval-eval report RUN --details")
+    own = (*of_notebook(notebook_files.notebook("run_report")),)
+    given = {name: given[name] for name in own if name in given}
+    is_compared = folder.name == COMPARED
+    build(
+        str(given.pop("run_id", "")),
+        reports_dir=folder.parent.parent if is_compared else folder.parent,
+        is_compared=is_compared,
+        details=True,
+        pdf=(folder / "report.pdf").is_file(),
+        **{name: value for name, value in given.items() if name not in ("details", "trial_pages")},
+    )
+    return folder / DETAILS / PAGE
+
+
+@kept_loaded()
 def build_trial(
     run_ids: str | Path | Sequence[str | Path],
     trial: str,
@@ -231,7 +264,7 @@ class TrialPages:
         self.renderer: Renderer = "embedded" if renderer == "auto" else renderer
         self.pdf = pdf
         self.links = {"run_page": True, "trial_pages": True}
-        known = parameters.of_notebook(assets.notebook("trial_report"))
+        known = of_notebook(notebook_files.notebook("trial_report"))
         self.values = {k: v for k, v in values.items() if k in known}
 
     def folder(self, trial: Trial) -> Path:
@@ -380,7 +413,7 @@ def _load(
     jobs: int = 1,
 ) -> Run:
     """Check the parameters, then evaluate here, so that a bad input never starts a kernel."""
-    parameters.check(values, parameters.of_notebook(assets.notebook(notebook)))
+    check(values, of_notebook(notebook_files.notebook(notebook)))
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
     run = load_run(names, **chosen, jobs=jobs, progress=progress)
     _ = run.study
@@ -579,7 +612,7 @@ def _search_report(
     """Write the report of what was loaded, with its pages of queries and documents."""
     is_run = isinstance(loaded, SearchRun)
     notebook = "search_report" if is_run else "search_diff"
-    known = parameters.of_notebook(assets.notebook(notebook))
+    known = of_notebook(notebook_files.notebook(notebook))
     values = {name: given.get(name, p.default) for name, p in known.items()} | {"pages": True}
     if isinstance(loaded, SearchRun):
         title = f"Search report: {loaded.name}"

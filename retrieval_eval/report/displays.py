@@ -17,9 +17,7 @@ from retrieval_eval.model.impact import ComparisonDocument, PairedEstimate
 from retrieval_eval.report import style, words
 from retrieval_eval.report.exhibits import Block, Exhibit
 from retrieval_eval.report.headings import percent
-from retrieval_eval.report.leading import leading, leading_interval, side_of
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import rate
+from retrieval_eval.report.names import leading, leading_interval, metric_name, rate, side_of
 from retrieval_eval.stats.resampling import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 

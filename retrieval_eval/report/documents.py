@@ -24,8 +24,7 @@ from retrieval_eval.io.remote import Place
 from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
 from retrieval_eval.model.summary import RunSummary, TrialEntry
-from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.frames import Row, read_row
+from retrieval_eval.report.columns import FRAMES, Row, read_row
 
 _ACCESS_OF_CATEGORY: Final = {"file_read": "opened", "file_write": "written"}
 

@@ -178,6 +178,33 @@ class Block:
         return f"<{self.kind}: {self.finding or 'no finding'}>"
 
 
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Blocks below a sentence each, of which a page shows those of one sentence; print shows all.
+
+    No script is needed for it.
+    """
+
+    panes: tuple[tuple[str, tuple[Block, ...]], ...]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from retrieval_eval.report.show import switch_html
+
+        bundles = [
+            block._repr_mimebundle_(include, exclude)
+            for said, blocks in self.panes
+            for block in (note(said), *blocks)
+        ]
+        joined = {
+            kind: "\n".join(bundle[kind] for bundle in bundles)
+            for kind in ("text/markdown", "text/plain")
+        }
+        figures: dict[str, Any] = {}
+        for bundle in bundles:
+            figures |= bundle.get(FIGURE_DATA, {})
+        return {"text/html": switch_html(self), **joined, FIGURE_DATA: figures}
+
+
 def _data(figure: Figure) -> dict[str, Any]:
     """Return the data of a figure as JSON."""
     rows = figure.values or (figure.data.header, *figure.data.rows)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME, METRICS
 from retrieval_eval.escape import visible
-from retrieval_eval.report import numbers
+from retrieval_eval.report import names
 from retrieval_eval.report.columns import (
     FRAMES,
     HISTORY_FRAMES,
@@ -212,17 +212,17 @@ def is_missing(value: Any) -> bool:
 def as_text(value: Any) -> str:
     """Return any value as text: lists joined, truth as yes or no, numbers as they fit."""
     if is_missing(value):
-        return numbers.MISSING
+        return names.MISSING
     if isinstance(value, str):
         return value
     if _is_boolean(value):
         return "yes" if value else "no"
     if isinstance(value, list | tuple | set | frozenset):
-        return ", ".join(map(as_text, value)) or numbers.MISSING
+        return ", ".join(map(as_text, value)) or names.MISSING
     if _is_number(value):
         number = as_number(value)
         whole = number is not None and number.is_integer()
-        return numbers.count(number) if whole else numbers.rate(number)
+        return names.count(number) if whole else names.rate(number)
     return str(value)
 
 
@@ -242,14 +242,14 @@ def percent(value: Any) -> str:
     >>> percent(0.125), percent(1), percent(None)
     ('12.5 %', '100 %', '—')
     """
-    number = numbers.finite(as_number(value))
-    return numbers.MISSING if number is None else f"{100 * number:.1f}".removesuffix(".0") + " %"
+    number = names.finite(as_number(value))
+    return names.MISSING if number is None else f"{100 * number:.1f}".removesuffix(".0") + " %"
 
 
 def _interval(ends: Any) -> str:
     if not isinstance(ends, list | tuple) or len(ends) != 2:
-        return numbers.MISSING
-    return numbers.interval(as_number(ends[0]), as_number(ends[1]))
+        return names.MISSING
+    return names.interval(as_number(ends[0]), as_number(ends[1]))
 
 
 def _numeric(show: Format) -> Format:
@@ -258,18 +258,18 @@ def _numeric(show: Format) -> Format:
 
 
 NAMED: Final[Mapping[str, Format]] = {
-    "rate": _numeric(numbers.rate),
-    "signed": _numeric(numbers.signed),
-    "bound": _numeric(numbers.bound),
-    "times": _numeric(numbers.times),
-    "times_bound": _numeric(numbers.times_bound),
-    "points": _numeric(numbers.contribution),
-    "band": _numeric(numbers.band),
-    "count": _numeric(numbers.count),
+    "rate": _numeric(names.rate),
+    "signed": _numeric(names.signed),
+    "bound": _numeric(names.bound),
+    "times": _numeric(names.times),
+    "times_bound": _numeric(names.times_bound),
+    "points": _numeric(names.contribution),
+    "band": _numeric(names.band),
+    "count": _numeric(names.count),
     "percent": percent,
-    "p": _numeric(numbers.p_value),
+    "p": _numeric(names.p_value),
     "interval": _interval,
-    "seconds": _numeric(lambda value: numbers.rate(value, 1)),
+    "seconds": _numeric(lambda value: names.rate(value, 1)),
     "text": as_text,
 }
 """Formats by the names by which ``table.show`` takes them; ``interval`` prints two ends."""

@@ -26,10 +26,14 @@ from retrieval_eval.model.search_history import (
     SearchHistory,
 )
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import frames
-from retrieval_eval.report.columns import HISTORY_FRAMES
+from retrieval_eval.report.columns import (
+    HISTORY_FRAMES,
+    Measured,
+    Row,
+    handed_out,
+    make_frame,
+)
 from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.frames import Row, make_frame
 from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Keep, digest_of, publish, write_frames
 from retrieval_eval.report.simulated import notice
@@ -50,7 +54,7 @@ NOTEBOOK: Final = "history"
 _COLUMNS: Final = {name: columns for name, (_, columns) in HISTORY_FRAMES.items()}
 
 
-class History(frames.Measured):
+class History(Measured):
     """What was measured over time; each frame is in the order of time and handed out as a copy.
 
     Its frames are those of :data:`retrieval_eval.report.columns.HISTORY_FRAMES`: ``runs``,
@@ -65,37 +69,37 @@ class History(frames.Measured):
         self._tables = tables
         self._search = search
 
-    @frames.handed_out
+    @handed_out
     def runs(self) -> pd.DataFrame:
         """One row a run, also those that could not be read."""
         return self._made("runs")
 
-    @frames.handed_out
+    @handed_out
     def metrics(self) -> pd.DataFrame:
         """One row a run and metric: mean, interval, n and line."""
         return self._made("metrics")
 
-    @frames.handed_out
+    @handed_out
     def guard(self) -> pd.DataFrame:
         """One row a search run that has an earlier one: the verdict of the guard on the change."""
         return self._made("guard")
 
-    @frames.handed_out
+    @handed_out
     def labels(self) -> pd.DataFrame:
         """One row a search run and source of labels: queries of its gold set."""
         return self._made("labels")
 
-    @frames.handed_out
+    @handed_out
     def gold(self) -> pd.DataFrame:
         """One row a gold set of search, whenever it changed, and part of it."""
         return self._made("gold")
 
-    @frames.handed_out
+    @handed_out
     def noise(self) -> pd.DataFrame:
         """One row a noise file of search, in the order of time."""
         return self._made("noise")
 
-    @frames.handed_out
+    @handed_out
     def quarters(self) -> pd.DataFrame:
         """One row a calendar quarter: whether thresholds were re-validated in it."""
         return self._made("quarters")

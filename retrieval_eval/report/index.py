@@ -25,7 +25,7 @@ from retrieval_eval.io.locks import alone
 from retrieval_eval.model.dashboard import ReportEntry
 from retrieval_eval.report import quarto, render
 from retrieval_eval.report.exhibits import Link, Table
-from retrieval_eval.report.numbers import MISSING
+from retrieval_eval.report.names import MISSING
 from retrieval_eval.report.show import table_html
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.values import counted

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 
 from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs import evaluate
@@ -41,7 +41,6 @@ from retrieval_eval.search.run.document import load_search_run, named_run
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
-P = ParamSpec("P")
 T = TypeVar("T")
 BACKLOG: Final = (*STATUSES, "other")
 """The states of a review item that are counted."""
@@ -57,20 +56,17 @@ def keep_loaded() -> None:
     _loaded = _loaded or {}
 
 
-def _kept(load: Callable[P, Run]) -> Callable[P, Run]:
-    @wraps(load)
-    def loaded(*arguments: P.args, **options: P.kwargs) -> Run:
-        if _loaded is None or options.get("where") is not None:
-            return load(*arguments, **options)
-        key = repr((arguments, sorted(options.items())))
-        if key not in _loaded:
-            _loaded[key] = load(*arguments, **options)
-        return _loaded[key]
-
-    return loaded
+@contextmanager
+def kept_loaded() -> Iterator[None]:
+    """Do as :func:`keep_loaded` until the end of the block, which evaluates nothing anew either."""
+    global _loaded  # noqa: PLW0603
+    before, _loaded = _loaded, {} if _loaded is None else _loaded
+    try:
+        yield
+    finally:
+        _loaded = before
 
 
-@_kept
 def load_run(
     run_ids: str | Path | Sequence[str | Path],
     *,
@@ -142,17 +138,6 @@ def load_run(
     """
     names = split_run_ids(run_ids)
     meant = stated_from(design or None)
-    evaluation = evaluate(
-        names,
-        runs_root=_path(runs_root),
-        benchmarks_root=_path(benchmarks_root),
-        output_dir=_path(output_dir),
-        k_values=_whole_numbers(k_values),
-        jobs=jobs,
-        executor=executor or None,
-        seed=_whole_numbers([seed])[0],
-        progress=progress,
-    )
     parameters: dict[str, Any] = {
         "k_values": list(k_values),
         "seed": seed,
@@ -167,19 +152,34 @@ def load_run(
         parameters["mcp_configs"] = stated
     if meant.arms or meant.values:
         parameters["design"] = str(design) if isinstance(design, str | Path) else text_of(meant)
-    new_names = _names_by_run(evaluation) if separate_runs else None
-    run = Run(
-        [run.folder for run in evaluation.runs],
-        baseline_config=baseline_config,
-        mcp_config=mcp_config,
-        parameters=parameters,
-        impact=_impact(evaluation, new_names, stated, meant),
-        new_names=new_names,
-        privacy=privacy,
-        trial_pages_at=trial_pages_at,
-        details_at=details_at,
-        traces=[done.job.trial for own in evaluation.runs for done in own.trials],
-    )
+    key = repr((names, separate_runs, {name: str(value) for name, value in parameters.items()}))
+    run = None if _loaded is None else _loaded.get(key)
+    if run is None:
+        evaluation = evaluate(
+            names,
+            runs_root=_path(runs_root),
+            benchmarks_root=_path(benchmarks_root),
+            output_dir=_path(output_dir),
+            k_values=_whole_numbers(k_values),
+            jobs=jobs,
+            executor=executor or None,
+            seed=_whole_numbers([seed])[0],
+            progress=progress,
+        )
+        new_names = _names_by_run(evaluation) if separate_runs else None
+        run = Run(
+            [run.folder for run in evaluation.runs],
+            baseline_config=baseline_config,
+            mcp_config=mcp_config,
+            parameters=parameters,
+            impact=_impact(evaluation, new_names, stated, meant),
+            new_names=new_names,
+            traces=[done.job.trial for own in evaluation.runs for done in own.trials],
+        )
+        if _loaded is not None:
+            _loaded[key] = run
+    if privacy or trial_pages_at or details_at:
+        run = run.shown(privacy, trial_pages_at, details_at)
     is_whole = where is None or (isinstance(where, str) and not where.strip())
     return run if where is None or is_whole else run.filter(where)
 

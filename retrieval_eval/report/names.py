@@ -1,18 +1,198 @@
-"""What metrics, labels, problems and reasons of runs and of search runs are called in print."""
+"""How numbers are printed, and what metrics, labels, problems and reasons are called."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from msgspec import structs
+
+from retrieval_eval import values
 from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.agents.study.verdict import Headline, apparent, deciding_estimate
 from retrieval_eval.model.gold import SOURCE_WORDS
+from retrieval_eval.model.impact import PairedEstimate, PairedStatistics
 from retrieval_eval.ranking.measures import DEFINITIONS
-from retrieval_eval.report.numbers import rate, signed
 from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
 from retrieval_eval.values import REASONS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# --------------------------------------------------------------------------------------------------
+# Numbers as they are printed: two decimals, signed differences, a dash for unknown.
+
+MISSING: Final = "—"
+"""What is printed for a value that is not computable; never 0 and never blank."""
+
+
+def finite(value: Any) -> float | None:
+    """Return ``value`` as a finite float, or None for anything else (booleans included).
+
+    Examples
+    --------
+    >>> finite(2), finite("2"), finite(float("nan")), finite(True)
+    (2.0, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def rate(value: Any, digits: int = 2) -> str:
+    """Return a rate or score with two decimals, or the dash.
+
+    Examples
+    --------
+    >>> rate(0.125), rate(None)
+    ('0.12', '—')
+    """
+    number = finite(value)
+    return MISSING if number is None else _grouped(number, digits)
+
+
+def signed(value: Any, digits: int = 2) -> str:
+    """Return a difference with its sign, or the dash."""
+    number = finite(value)
+    return MISSING if number is None else values.signed(number, digits)
+
+
+def contribution(value: Any) -> str:
+    """Return what one query adds to a difference, or the dash."""
+    number = finite(value)
+    return MISSING if number is None else values.contribution(number)
+
+
+def band(value: Any) -> str:
+    """Return how far to either side of 0 a range goes.
+
+    Examples
+    --------
+    >>> band(0.25), band(0.0), band(None)
+    ('±0.25', '0', '—')
+    """
+    number = finite(value)
+    return f"±{rate(number)}" if number else "0" if number == 0 else MISSING
+
+
+def interval(low: Any, high: Any, digits: int = 2) -> str:
+    """Return ``[low, high]`` with signs, or the dash when one end is unknown.
+
+    An interval that excludes 0 has as many decimals as it takes to see that.
+
+    Examples
+    --------
+    >>> interval(-0.1, 0.2), interval(0.0031, 0.2)
+    ('[−0.10, +0.20]', '[+0.003, +0.200]')
+    """
+    first, last = finite(low), finite(high)
+    if first is None or last is None:
+        return MISSING
+    return f"[{', '.join(values.signed_ends(first, last, digits))}]"
+
+
+def bound(value: Any) -> str:
+    """Return the end of an interval of differences: one that is not 0 never looks like 0.
+
+    Examples
+    --------
+    >>> bound(0.126), bound(0.0), bound(-0.0021), bound(None)
+    ('+0.13', '0.00', '−0.002', '—')
+    """
+    number = finite(value)
+    return contribution(number) if number and not round(number, 2) else signed(number)
+
+
+def times_bound(value: Any) -> str:
+    """Return the end of an interval of ratios: one that is not 1 never looks like 1.
+
+    Examples
+    --------
+    >>> times_bound(1.27), times_bound(1.0), times_bound(1.0021), times_bound(None)
+    ('×1.27', '×1.00', '×1.002', '—')
+    """
+    number = finite(value)
+    if number is None or number == 1 or round(number, 2) != 1:
+        return times(number)
+    (end, _) = values.ends_beside(number, number, 1.0, _factor)
+    return f"×{end}"
+
+
+def times(value: Any) -> str:
+    """Return a ratio as a factor, with three significant digits or so, or the dash.
+
+    Examples
+    --------
+    >>> times(1.27), times(0.504), times(12.34), times(1234.5), times(0.00123), times(None)
+    ('×1.27', '×0.50', '×12.3', '×1,234', '×0.0012', '—')
+    """
+    number = finite(value)
+    if number is None:
+        return MISSING
+    if 0 < number < 0.1:
+        return f"×{number:.2g}"
+    return f"×{_grouped(number, 2 if number < 10 else 1 if number < 100 else 0)}"
+
+
+def times_interval(low: Any, high: Any) -> str:
+    """Return the interval of a ratio, or the dash when one end is unknown.
+
+    An interval that excludes 1 has as many decimals as it takes to see that.
+
+    Examples
+    --------
+    >>> times_interval(1.1, 1.46), times_interval(1.1, None), times_interval(1.0021, 1.46)
+    ('[1.10, 1.46]', '—', '[1.002, 1.460]')
+    """
+    first, last = finite(low), finite(high)
+    if first is None or last is None:
+        return MISSING
+    return f"[{', '.join(values.ends_beside(first, last, 1.0, _factor))}]"
+
+
+def _factor(value: float, digits: int) -> str:
+    return times(value)[1:] if digits == 2 else _grouped(value, digits)
+
+
+def count(value: Any) -> str:
+    """Return a count with thousands separated, or the dash."""
+    number = finite(value)
+    return MISSING if number is None else f"{number:,.0f}"
+
+
+def of(part: Any, whole: Any) -> str:
+    """Return ``part of whole``, the form in which a share carries its denominator.
+
+    Examples
+    --------
+    >>> of(3, 1200)
+    '3 of 1,200'
+    """
+    return f"{count(part)} of {count(whole)}"
+
+
+def p_value(value: Any) -> str:
+    """Return a p or q value; small ones as a bound."""
+    number = finite(value)
+    if number is None:
+        return MISSING
+    return "< 0.001" if number < 0.001 else f"{number:.3f}"
+
+
+def _grouped(number: float, digits: int) -> str:
+    return f"{number:,.{digits}f}".replace("-", "−") if round(number, digits) else f"{0:.{digits}f}"
+
+
+# --------------------------------------------------------------------------------------------------
+# What metrics, labels, problems and reasons of runs and of search runs are called in print.
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +351,74 @@ def definition(measure: str) -> str:
 def reason(code: str | None) -> str:
     """Return the sentence of a reason code, in the words of search."""
     return _REASONS.get(code or "") or reason_sentence(code)
+
+
+# --------------------------------------------------------------------------------------------------
+# The leading estimate of a metric as it is printed: a signed difference, or a factor.
+
+_FIELDS: Final = {entry.name: entry for entry in structs.fields(PairedStatistics)}
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as plain objects, None for what is missing."""
+    import pandas as pd
+
+    plain = frame.astype("object").where(frame.notna(), None)
+    return [
+        {str(name): None if value is pd.NA else value for name, value in row.items()}
+        for row in plain.to_dict("records")
+    ]
+
+
+def estimate_of(row: Mapping[str, Any]) -> PairedStatistics:
+    """Return the estimate that a row of a frame holds; fields without a column are unknown."""
+    known = {name: row.get(name) for name in _FIELDS}
+    known["n_pairs"] = known["n_pairs"] or 0
+    return PairedStatistics(**known)  # type: ignore[arg-type]
+
+
+def leading(metric: str, block: PairedEstimate, *, has_unit: bool = False) -> str:
+    """Return the leading estimate as text, with its unit where that is not in a heading.
+
+    Examples
+    --------
+    >>> leading("cost_usd", estimate_of({"headline": "ratio", "estimate": 1.27, "n_pairs": 9}))
+    '×1.27'
+    >>> leading("cost_usd", estimate_of({"estimate": 0.25}), has_unit=True)
+    '+0.25 USD'
+    """
+    found = deciding_estimate(block)
+    if found.quantity == "ratio":
+        return times(found.estimate)
+    known = metric_name(metric)
+    text = known.difference(found.estimate)
+    unit = unit_of(metric)
+    return f"{text} {unit}" if has_unit and unit and found.estimate is not None else text
+
+
+def leading_interval(metric: str, block: PairedEstimate) -> str:
+    """Return its interval as text, or the dash."""
+    return interval_of(metric, deciding_estimate(block))
+
+
+def interval_of(metric: str, found: Headline) -> str:
+    """Return the interval of an estimate that leads as text, or the dash."""
+    low, high = found.ends or (None, None)
+    if found.quantity == "ratio":
+        return times_interval(low, high)
+    return interval(low, high, metric_name(metric).digits)
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a metric as it follows a number; none for shares and rewards."""
+    unit = BY_NAME[metric].unit if metric in BY_NAME else ""
+    return {"s": "s", "USD": "USD", "tokens": "tokens"}.get(unit, "")
+
+
+Side = Literal["better", "worse", "unclear"]
+
+
+def side_of(block: PairedEstimate, alpha: float) -> Side:
+    """Return on which side the leading estimate clearly is, interval and test agreeing."""
+    found = apparent(block, alpha)
+    return found if found in ("better", "worse") else "unclear"

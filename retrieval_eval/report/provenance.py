@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrieval_eval import __version__
 from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.distribution import NAME
-from retrieval_eval.report.checkout import commit
+from retrieval_eval.io.files import read_text
 from retrieval_eval.report.exhibits import Block, Table, section
-from retrieval_eval.report.names import LABELS, METRICS, OUTCOMES
-from retrieval_eval.report.numbers import MISSING
+from retrieval_eval.report.names import LABELS, METRICS, MISSING, OUTCOMES
 
 if TYPE_CHECKING:
     from retrieval_eval.report.run import Run
@@ -135,3 +136,40 @@ def library_version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+# Which commit of this project is running, read from files: no program is started.
+
+_COMMIT = re.compile(r"[0-9a-f]{40,64}$")
+
+
+def commit(root: Path | None = None) -> str | None:
+    """Return the commit that a checkout is at, or None outside one.
+
+    Parameters
+    ----------
+    root
+        The checkout; by default the folder around the package.
+    """
+    git = (root or Path(__file__).resolve().parents[2]) / ".git"
+    head = _line(git / "HEAD", git)
+    if head is None:
+        return None
+    name = head.removeprefix("ref: ")
+    if name == head:
+        return head if _COMMIT.match(head) else None
+    loose = _line(git / name, git)
+    return loose if loose and _COMMIT.match(loose) else _packed(git, name)
+
+
+def _packed(git: Path, name: str) -> str | None:
+    for line in (read_text(git / "packed-refs", git).value or "").splitlines():
+        found, _, ref = line.partition(" ")
+        if ref == name and _COMMIT.match(found):
+            return found
+    return None
+
+
+def _line(path: Path, root: Path) -> str | None:
+    text = read_text(path, root).value
+    return text.strip() if text else None

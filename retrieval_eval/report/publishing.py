@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,11 +24,12 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from retrieval_eval import __version__
 from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.distribution import NAME
-from retrieval_eval.errors import FallbackWarning, RenderError
-from retrieval_eval.escape import slug
+from retrieval_eval.errors import BadInputError, FallbackWarning, RenderError
+from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.artefacts import canonical
-from retrieval_eval.io.csv_cells import csv_text, yaml_text
 from retrieval_eval.io.files import (
+    csv_text,
+    decode,
     entries,
     files_below,
     probe,
@@ -36,18 +38,19 @@ from retrieval_eval.io.files import (
     remove,
     write_bytes,
     write_text,
+    yaml_text,
 )
 from retrieval_eval.io.locks import alone
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, index, parameters, quarto, render, simulated
-from retrieval_eval.report.checkout import commit
+from retrieval_eval.report import index, notebook_files, quarto, render, simulated
 from retrieval_eval.report.columns import Frames
-from retrieval_eval.report.execute import Kernel, execute
+from retrieval_eval.report.execute import OF_PAGE, Kernel, execute, of_notebook
 from retrieval_eval.report.exhibits import FIGURE_DATA
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
 from retrieval_eval.report.provenance import (
     FOLDERS,
     LIBRARIES,
+    commit,
     library_version,
     package_version,
 )
@@ -126,7 +129,8 @@ def publish(
         if keep(page, is_same):
             return page
     with alone(page, "makes this page"):
-        execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
+        source = notebook_files.notebook(notebook)
+        execute(source, executed, values, progress=progress, kernel=kernel, here=True)
         # The tables are about to change: no former page may lie beside them, whatever fails below.
         for former in (folder / PARAMETERS, page, printed, folder / index.ENTRY):
             remove(former, folder)
@@ -235,10 +239,10 @@ def render_document(
 
 def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:
     """Return ``params.yml``: every parameter of the notebook, and how the page was rendered."""
-    known = parameters.of_notebook(assets.notebook(notebook))
+    known = of_notebook(notebook_files.notebook(notebook))
     values = _without_folders(values) if values.get("privacy") is True else values
     given = {name: values.get(name, p.default) for name, p in known.items()}
-    page = dict(zip(parameters.OF_PAGE, (notebook, renderer, pdf), strict=True))
+    page = dict(zip(OF_PAGE, (notebook, renderer, pdf), strict=True))
     again = (
         f"# This page again: papermill {notebook}.ipynb OUT.ipynb -f {PARAMETERS}\n"
         "# and retrieval-eval report OUT.ipynb\n"
@@ -266,7 +270,7 @@ def _hide_folders(notebook: Any, values: Mapping[str, Any]) -> None:
 
 def _versions(notebook: str, inputs: str, pages: Sequence[Path]) -> str:
     """Return ``versions.csv``."""
-    files = [assets.notebook(notebook), *files_below(assets.extension())]
+    files = [notebook_files.notebook(notebook), *files_below(notebook_files.extension())]
     code = combined(map(_bytes_of, files))
     rows = [
         (NAME, __version__),
@@ -368,3 +372,100 @@ def write_frame(
 
 def _listed(values: Sequence[str | tuple[Any, ...]]) -> str:
     return "; ".join(v if isinstance(v, str) else " ".join(map(str, v)) for v in values)
+
+
+# The page of a notebook that a user has copied, changed and executed.
+
+_USES_PACKAGE: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+retrieval_eval\b", re.MULTILINE)
+_UNFORESEEN: Final = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What nbformat raises for values of other types: it completes a notebook before it checks it."""
+_TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
+
+
+def render_notebook(notebook: Path, target: Path, *, renderer: Renderer = "auto") -> Path:
+    """Render an executed notebook to a page or a PDF and return its path.
+
+    The page shows Markdown, figures, tables and pictures in the look of a report, without code
+    and without printed text. Its title is the first heading of the notebook. Where an output is
+    about simulated data, the title says it too.
+
+    Parameters
+    ----------
+    notebook
+        An executed notebook that uses this package. It is neither executed nor changed.
+    target
+        Where the page (``.html``) or the PDF (``.pdf``) goes.
+    renderer
+        As for :func:`retrieval_eval.report.build`.
+
+    Raises
+    ------
+    BadInputError
+        When it is no notebook, was not executed to its end, or does not use this package.
+    RenderError
+        When the renderer is missing or fails, or the page would load something from outside.
+    """
+    suffix = target.suffix.lower().removeprefix(".")
+    if suffix not in quarto.FORMATS:
+        raise BadInputError(f"{target}: a page ends in .html, a PDF in .pdf")
+    chosen = chosen_renderer(renderer)
+    document = read_executed(notebook)
+    titles = (_TITLE.search(c.source) for c in document.cells if c.cell_type == "markdown")
+    title = visible(next((found[1] for found in titles if found), notebook.stem), 120)
+    if _is_simulated(document) and not title.startswith(simulated.TITLE):
+        simulated.mark_title(document)
+        title = f"{simulated.TITLE}{title}"
+    footer = f"{title} · {package_version()}"
+    quarto.with_front_matter(document, title=title, footer=footer)
+    render_document(document, {suffix: target}, chosen, title, footer, ())
+    return target
+
+
+def read_executed(path: Path) -> Any:
+    """Return a notebook that was executed to its end; errors are those of `render_notebook`."""
+    text = read_text(path, path.parent)
+    if text.value is None:
+        raise BadInputError(f"{path.parent}: {text.problem}")
+    notebook = _parsed(text.value, path)
+    cells = [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
+    if not any(_USES_PACKAGE.search(cell.source) for cell in cells):
+        raise BadInputError(
+            f"{path}: no cell imports retrieval_eval; other notebooks are rendered by Quarto, or "
+            "by `jupyter nbconvert --to html`"
+        )
+    remedy = f"execute it first: papermill {path.name} OUT.ipynb"
+    for cell in cells:
+        first = visible(cell.source.strip().splitlines()[0], 60)
+        for output in cell.outputs:
+            if output.output_type == "error":
+                said = visible(f"{output.ename}: {output.evalue}", 300)
+                raise BadInputError(f"{path}: the cell '{first}' ended with {said}")
+        if cell.execution_count is None and not cell.outputs:
+            raise BadInputError(f"{path}: the cell '{first}' was not executed; {remedy}")
+    return notebook
+
+
+def _parsed(text: str, path: Path) -> Any:
+    import nbformat
+
+    library: Any = nbformat
+    value, problem = decode(text)
+    if problem is None and not (isinstance(value, dict) and value.get("nbformat") == 4):
+        problem = "it has not the format of a notebook, nbformat 4"
+    if problem is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # ids of cells are younger than the format
+            try:
+                try:
+                    library.validate(value)
+                    return library.v4.reads_json(text)
+                except (library.ValidationError, *_UNFORESEEN) as error:
+                    problem = visible(error, 200)
+            except RecursionError:
+                problem = "nested too deeply"
+    raise BadInputError(f"{path}: is no notebook: {problem}")
+
+
+def _is_simulated(notebook: Any) -> bool:
+    shown = (o.get("data", {}) for cell in notebook.cells for o in cell.get("outputs", ()))
+    return any(simulated.TITLE in str(text) for data in shown for text in data.values())

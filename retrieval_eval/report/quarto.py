@@ -21,7 +21,7 @@ from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import raw_block, visible
 from retrieval_eval.io.files import write_bytes, write_text
 from retrieval_eval.io.locks import private_folder
-from retrieval_eval.report import assets, render
+from retrieval_eval.report import notebook_files, render
 from retrieval_eval.report.notebook_files import notebook_text, raw_cell
 
 INSTALL: Final = install_hint("quarto")
@@ -101,7 +101,7 @@ def copy_extension(folder: Path) -> Path:
 
     It is then visible to notebooks in this folder, and below it where it is a Quarto project.
     """
-    source = assets.extension()
+    source = notebook_files.extension()
     target = folder / "_extensions" / source.name
     for path in sorted(source.iterdir()):
         if path.is_file():

@@ -24,7 +24,7 @@ from retrieval_eval.report import style
 from retrieval_eval.report.canvas import both_sizes, canvas, themed
 from retrieval_eval.report.exhibits import Block, Empty, Figure, Kind, Table, Width
 from retrieval_eval.report.headings import Format, as_text, formatter, heading, inside, is_missing
-from retrieval_eval.report.numbers import MISSING
+from retrieval_eval.report.names import MISSING
 from retrieval_eval.values import as_number, counted
 
 if TYPE_CHECKING:

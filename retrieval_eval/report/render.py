@@ -15,7 +15,7 @@ from urllib.parse import quote
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import html_lines, html_text, markdown_text
-from retrieval_eval.report import assets
+from retrieval_eval.report import notebook_files
 from retrieval_eval.report.exhibits import NOTHING, anchor, note
 from retrieval_eval.report.notebook_files import markdown_cell, notebook_of
 from retrieval_eval.report.show import print_image
@@ -153,7 +153,7 @@ def _around(title: str, footer: str, back: Back) -> dict[str, str]:
         "pagetitle": html_text(title),
         "footer": html_text(footer),
         "back": back_html(back),
-        "css": assets.style_sheet().read_text(encoding="utf-8").strip(),
+        "css": notebook_files.style_sheet().read_text(encoding="utf-8").strip(),
         "script": own_script(),
     }
 
@@ -166,11 +166,11 @@ def back_html(back: Back) -> str:
 
 def own_script() -> str:
     """Return the text of the only script a page may have."""
-    return assets.script().read_text(encoding="utf-8").strip()
+    return notebook_files.script().read_text(encoding="utf-8").strip()
 
 
 def _filled(values: dict[str, str]) -> str:
-    template = assets.page_frame().read_text(encoding="utf-8")
+    template = notebook_files.page_frame().read_text(encoding="utf-8")
     return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,8 +27,16 @@ from retrieval_eval.escape import encodable, visible
 from retrieval_eval.io.remote import Place
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.report import frames, style
-from retrieval_eval.report.columns import FRAMES, expand
+from retrieval_eval.report import style
+from retrieval_eval.report.columns import (
+    FRAMES,
+    Measured,
+    Row,
+    expand,
+    handed_out,
+    make_frame,
+    read_row,
+)
 from retrieval_eval.report.documents import (
     TrialFiles,
     event_rows,
@@ -35,11 +45,8 @@ from retrieval_eval.report.documents import (
     read_trials,
     renamed_summary,
 )
-from retrieval_eval.report.exhibits import Block, Empty, Link, anchor, note, strip
-from retrieval_eval.report.frames import Row, make_frame, read_row
-from retrieval_eval.report.leading import plain_rows
-from retrieval_eval.report.names import LABELS, reason_sentence
-from retrieval_eval.report.numbers import of
+from retrieval_eval.report.exhibits import Block, Empty, Link, Switch, anchor, note, strip
+from retrieval_eval.report.names import LABELS, of, plain_rows, reason_sentence
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.trial import Trial, find_trial, page_folders, without_content
 from retrieval_eval.values import DEFAULT_SEED, counted
@@ -54,7 +61,7 @@ if TYPE_CHECKING:
 _COLUMNS: Final = {name: columns for name, (_, columns) in FRAMES.items()}
 
 
-class Run(frames.Measured):
+class Run(Measured):
     """What was measured in one or several runs.
 
     Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`. What is
@@ -128,6 +135,17 @@ class Run(frames.Measured):
         self.parameters = dict(parameters or {})
         self._baseline = encodable(baseline_config) or None
         self._mcp = encodable(mcp_config) or None
+
+    def shown(self, privacy: bool, trial_pages_at: str, details_at: str) -> Run:
+        """Return the same run as another page shows it."""
+        found = copy(self)
+        own = vars(found)
+        # What may hold content of a trace, and the comparison that is made of frames.
+        without = ("study", "_event_frames") if privacy != self.privacy else ()
+        for name in ("_frames", *without):
+            own.pop(name, None)
+        own |= {"privacy": privacy, "trial_pages_at": trial_pages_at, "details_at": details_at}
+        return found
 
     def filter(self, where: Where) -> Run:
         """Return a run of the trials that pass a condition, everything computed anew from these.
@@ -271,6 +289,35 @@ class Run(frames.Measured):
         )
 
     @property
+    def other_pairs(self) -> Switch | Block:
+        """The answer of other pairs of configurations, one below the other: those of most tasks."""
+        from retrieval_eval.report import displays
+        from retrieval_eval.report.registered import plot, table
+
+        led = set(self.study.arms)
+        others = [
+            replace(self.study, baseline=one, comparison=two, record=record)
+            for record in self.comparisons
+            if {one := record.baseline_config, two := record.comparison_config} != led
+        ]
+        shown = sorted((s for s in others if not s.why_not), key=lambda s: -len(s.record.pairs))
+        if not shown or displays.is_small(self.study):
+            nothing = Empty("other-pairs", "No other pair can be compared.", is_expected=True)
+            return Block("section", exhibits=(nothing,))
+        panes = []
+        for n, study in enumerate(shown[:MOST_OTHER_PAIRS], start=1):
+            exhibits = (
+                plot.pairs(study, key=f"pairs-other-{n}"),
+                table.headline(study, key=f"headline-other-{n}"),
+            )
+            first, second = (visible(name, 48) for name in study.arms)
+            label, found = displays.label_of(study), study.headline()
+            found = found if found.lower().startswith(label) else f"{label}. {found}"
+            said = f"○ {first}, ■ {second}: {found}"
+            panes.append((said, tuple(exhibit.block() for exhibit in exhibits)))
+        return Switch(tuple(panes))
+
+    @property
     def comparison(self) -> ComparisonDocument | None:
         """The record of :attr:`study`; None where there is no second configuration."""
         return self.study.record if self.trial_files and self.study.comparison else None
@@ -288,7 +335,7 @@ class Run(frames.Measured):
         first = [name for name in sides if name]
         return tuple(first + [c for c in self._all_configs if c not in first])
 
-    @frames.handed_out
+    @handed_out
     def trials(self) -> pd.DataFrame:
         """One row a trial: metrics, outcomes, flags."""
         declared = expand(_COLUMNS["trials"], self.k_values)
@@ -312,19 +359,19 @@ class Run(frames.Measured):
             rows.append(row | {"state": state(row)})
         return make_frame(rows, declared)
 
-    @frames.handed_out
+    @handed_out
     def ledger(self) -> pd.DataFrame:
         """One row a trial: what became of its tool calls."""
         columns = _COLUMNS["ledger"]
         found = [read_row(trial.metrics, columns, trial.identity) for trial in self.trial_files]
         return make_frame(found, columns)
 
-    @frames.handed_out
+    @handed_out
     def events(self) -> pd.DataFrame:
         """One row a retrieval event."""
         return self._event_frames[0]
 
-    @frames.handed_out
+    @handed_out
     def ground_truth(self) -> pd.DataFrame:
         """One row a trial and ground-truth file."""
         return self._event_frames[1]
@@ -345,7 +392,7 @@ class Run(frames.Measured):
             truths,
         )
 
-    @frames.handed_out
+    @handed_out
     def errors(self) -> pd.DataFrame:
         """One row a scored trial and error mode, with the denominator of its rate."""
         rows = [
@@ -359,7 +406,7 @@ class Run(frames.Measured):
         ]
         return make_frame(rows, _COLUMNS["errors"])
 
-    @frames.handed_out
+    @handed_out
     def failures(self) -> pd.DataFrame:
         """One row a trial without its reward, and how far it came with the files to edit.
 
@@ -385,7 +432,7 @@ class Run(frames.Measured):
         ]
         return make_frame(rows, _COLUMNS["failures"])
 
-    @frames.handed_out
+    @handed_out
     def found_by(self) -> pd.DataFrame:
         """One row a trial and kind of tool: the files it returned, and which brought the first.
 
@@ -413,7 +460,7 @@ class Run(frames.Measured):
                 row["is_first"] = True
         return make_frame(list(rows.values()), _COLUMNS["found_by"])
 
-    @frames.handed_out
+    @handed_out
     def exposure(self) -> pd.DataFrame:
         """One row a configuration: its mean file recall with and without exposed answers."""
         scored = self.trials[self.trials["file_recall"].notna()]
@@ -431,7 +478,7 @@ class Run(frames.Measured):
             )
         return make_frame(rows, _COLUMNS["exposure"])
 
-    @frames.handed_out
+    @handed_out
     def evidence(self) -> pd.DataFrame:
         """One row a trial and cause for which files of its ground truth are only possible."""
         rows: list[Row] = []
@@ -456,7 +503,7 @@ class Run(frames.Measured):
 
         return reading_of(() if len(self.ground_truth) else self.traces)
 
-    @frames.handed_out
+    @handed_out
     def files_read(self) -> pd.DataFrame:
         """One row a file that sessions without ground truth read."""
         columns = _COLUMNS["files_read"]
@@ -468,17 +515,17 @@ class Run(frames.Measured):
             rows.append(structs.asdict(row) | own | {"agents": list(row.agents)})
         return make_frame(rows, columns)
 
-    @frames.handed_out
+    @handed_out
     def tools_read(self) -> pd.DataFrame:
         """One row a kind of tool of sessions without ground truth."""
         return make_frame(list(map(structs.asdict, self.reading.tools)), _COLUMNS["tools_read"])
 
-    @frames.handed_out
+    @handed_out
     def agents_read(self) -> pd.DataFrame:
         """One row an agent of a session without ground truth."""
         return make_frame(list(map(structs.asdict, self.reading.agents)), _COLUMNS["agents_read"])
 
-    @frames.handed_out
+    @handed_out
     def missed(self) -> pd.DataFrame:
         """One row a task and ground-truth file: scored trials, and those that missed it."""
         rows: dict[tuple[Any, ...], Row] = {}
@@ -524,7 +571,7 @@ class Run(frames.Measured):
         found: list[Any] = [pages[name] if once[name] == 1 else None for name in own]
         return frame.assign(page=found)
 
-    @frames.handed_out
+    @handed_out
     def excluded(self) -> pd.DataFrame:
         """One row a folder that was left out, with the reason."""
         columns = _COLUMNS["excluded"]
@@ -535,12 +582,12 @@ class Run(frames.Measured):
         ]
         return make_frame(rows, columns)
 
-    @frames.handed_out
+    @handed_out
     def pairs(self) -> pd.DataFrame:
         """One row a matched task and metric, for every pair of configs."""
         return self._of_comparisons("pairs", pair_rows)
 
-    @frames.handed_out
+    @handed_out
     def associations(self) -> pd.DataFrame:
         """One row an association of a retrieval metric with an outcome."""
         columns = _COLUMNS["associations"]
@@ -549,17 +596,17 @@ class Run(frames.Measured):
             [read_row(a, columns, {"label": association_label(a)}) for a in found], columns
         )
 
-    @frames.handed_out
+    @handed_out
     def gate(self) -> pd.DataFrame:
         """One row a rule of the validity gate, for every pair of configs."""
         return self._of_comparisons("gate", gate_rows)
 
-    @frames.handed_out
+    @handed_out
     def views(self) -> pd.DataFrame:
         """One row a view and metric, for every pair of configs."""
         return self._of_comparisons("views", view_rows)
 
-    @frames.handed_out
+    @handed_out
     def first_hits(self) -> pd.DataFrame:
         """One row a config and unit: time to the first relevant file."""
         columns = _COLUMNS["first_hits"]
@@ -656,6 +703,7 @@ class Run(frames.Measured):
 
 
 MOST_LEFT_OUT: Final = 12
+MOST_OTHER_PAIRS: Final = 2
 
 
 def _listed(names: Sequence[str], limit: int = 4) -> str:

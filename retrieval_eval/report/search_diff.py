@@ -10,10 +10,15 @@ from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_diff import ComparedQuery, LabelSplit
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.model.search_run import SearchRun as StoredRun
-from retrieval_eval.report import frames
-from retrieval_eval.report.columns import DIFF_FRAMES
+from retrieval_eval.report.columns import (
+    DIFF_FRAMES,
+    Row,
+    frame_of,
+    handed_out,
+    make_frame,
+    read_row,
+)
 from retrieval_eval.report.filtering import Where
-from retrieval_eval.report.frames import Row, frame_of, make_frame, read_row
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.searched import PART_ONLY, SIDES, Filter, Searched, no_verdict
 from retrieval_eval.search.change import diff
@@ -171,7 +176,7 @@ class SearchDiff(Searched):
 
     # --- frames ---
 
-    @frames.handed_out
+    @handed_out
     def queries(self) -> pd.DataFrame:
         """One row a query of either run: both first documents, and whether it moved."""
         sides = [{query.id: query for query in run.queries} for run in self.runs]
@@ -187,7 +192,7 @@ class SearchDiff(Searched):
             rows.append(read_row(query, _COLUMNS["queries"], own))
         return make_frame(rows, _COLUMNS["queries"])
 
-    @frames.handed_out
+    @handed_out
     def rankings(self) -> pd.DataFrame:
         """One row a query and rank: the documents of both runs side by side."""
         sides = [{query.id: query.ranking for query in run.queries} for run in self.runs]
@@ -206,12 +211,12 @@ class SearchDiff(Searched):
                 values[f"grade_{side}"] += rest
         return frame_of(values, columns)
 
-    @frames.handed_out
+    @handed_out
     def changes(self) -> pd.DataFrame:
         """One row a part of the queries and metric: the change in points."""
         return self._changed("changes")
 
-    @frames.handed_out
+    @handed_out
     def outcomes(self) -> pd.DataFrame:
         """One row a query that failed, or that the runs did not both answer, refuse or ask."""
         columns = _COLUMNS["outcomes"]

@@ -13,8 +13,19 @@ from retrieval_eval.model.guard import GuardRow, GuardRuling
 from retrieval_eval.model.search_run import GoldSetFacts, LabelFacts, MetricMean, RunStatus
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report.exhibits import Block, Table, strip, within
-from retrieval_eval.report.names import SHOWN, SOURCES, WORDS, reason
-from retrieval_eval.report.numbers import MISSING, count, finite, interval, of, rate, signed
+from retrieval_eval.report.names import (
+    MISSING,
+    SHOWN,
+    SOURCES,
+    WORDS,
+    count,
+    finite,
+    interval,
+    of,
+    rate,
+    reason,
+    signed,
+)
 from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.search_run import SearchRun
 from retrieval_eval.report.searched import (

@@ -15,11 +15,17 @@ from retrieval_eval.model.guard import GuardRuling, NoiseFloor
 from retrieval_eval.model.search_diff import LabelSplit
 from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult
 from retrieval_eval.model.search_run import SearchRun as StoredRun
-from retrieval_eval.report import frames
-from retrieval_eval.report.columns import SEARCH_FRAMES, expand
+from retrieval_eval.report.columns import (
+    SEARCH_FRAMES,
+    Row,
+    expand,
+    frame_of,
+    handed_out,
+    make_frame,
+    read_row,
+)
 from retrieval_eval.report.filtering import Where
-from retrieval_eval.report.frames import Row, make_frame, read_row
-from retrieval_eval.report.numbers import finite
+from retrieval_eval.report.names import finite
 from retrieval_eval.report.query_pages import Places, shown_names
 from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.searched import Filter, Searched, no_verdict
@@ -288,7 +294,7 @@ class SearchRun(Searched):
 
     # --- frames ---
 
-    @frames.handed_out
+    @handed_out
     def queries(self) -> pd.DataFrame:
         """One row a query: answer, status and every measure."""
         declared = expand(_COLUMNS["queries"], self.measures, of="measure")
@@ -309,7 +315,7 @@ class SearchRun(Searched):
         }
         return read_row(query, declared, derived)
 
-    @frames.handed_out
+    @handed_out
     def rankings(self) -> pd.DataFrame:
         """One row a query and retrieved document."""
         found = [entry for query in self.stored.queries for entry in query.ranking]
@@ -320,9 +326,9 @@ class SearchRun(Searched):
             "score": [finite(entry.score) for entry in found],
             "grade": [entry.grade for entry in found],
         }
-        return frames.frame_of(values, _COLUMNS["rankings"])
+        return frame_of(values, _COLUMNS["rankings"])
 
-    @frames.handed_out
+    @handed_out
     def relevant(self) -> pd.DataFrame:
         """One row a query and relevant document; without the gold set, those retrieved only."""
         found = [
@@ -332,12 +338,12 @@ class SearchRun(Searched):
         ]
         return make_frame(found, _COLUMNS["relevant"])
 
-    @frames.handed_out
+    @handed_out
     def metrics(self) -> pd.DataFrame:
         """One row a measure: the mean over all queries."""
         return make_frame(list(_means(self.stored.metrics, {})), _COLUMNS["metrics"])
 
-    @frames.handed_out
+    @handed_out
     def slices(self) -> pd.DataFrame:
         """One row a part of the queries and measure."""
         found = [
@@ -351,12 +357,12 @@ class SearchRun(Searched):
         ]
         return make_frame(found, _COLUMNS["slices"])
 
-    @frames.handed_out
+    @handed_out
     def delta(self) -> pd.DataFrame:
         """One row a part of the queries and measure: the change in points."""
         return self._readable(self._changed("delta"))
 
-    @frames.handed_out
+    @handed_out
     def guard(self) -> pd.DataFrame:
         """One row a threshold of the guard."""
         columns = _COLUMNS["guard"]
@@ -375,7 +381,7 @@ class SearchRun(Searched):
             )
         return make_frame(rows, columns)
 
-    @frames.handed_out
+    @handed_out
     def roc(self) -> pd.DataFrame:
         """One row a threshold of the top score: what refusing below it does."""
         block = self.stored.abstention
@@ -384,7 +390,7 @@ class SearchRun(Searched):
     def _records(self, name: str, found: Iterable[Any]) -> pd.DataFrame:
         return make_frame([read_row(one, _COLUMNS[name], {}) for one in found], _COLUMNS[name])
 
-    @frames.handed_out
+    @handed_out
     def claims(self) -> pd.DataFrame:
         """One row a claim of a draft."""
         block, columns = self.stored.claims, _COLUMNS["claims"]
@@ -395,7 +401,7 @@ class SearchRun(Searched):
         ]
         return make_frame([row | {"claim": None} if self.privacy else row for row in rows], columns)
 
-    @frames.handed_out
+    @handed_out
     def agreement(self) -> pd.DataFrame:
         """One row a pair of labellers, corpus and weighting."""
         rows = [
@@ -424,7 +430,7 @@ class SearchRun(Searched):
         known = sorted({name for p in self.labeller_pairs for name in (p.first, p.second)})
         return f"labeller {known.index(name) + 1}"
 
-    @frames.handed_out
+    @handed_out
     def stale_labels(self) -> pd.DataFrame:
         """One row a judged pair whose document is gone from the corpus, or has another text."""
         rows = []

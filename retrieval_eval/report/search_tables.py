@@ -25,9 +25,11 @@ from retrieval_eval.report.headings import NAMED
 from retrieval_eval.report.names import (
     DIMENSIONS,
     SHOWN,
+    of,
+    rate,
     reason,
+    signed,
 )
-from retrieval_eval.report.numbers import of, rate, signed
 from retrieval_eval.report.registered import Exhibit, plot
 from retrieval_eval.report.search_diff import SearchDiff
 from retrieval_eval.report.search_opening import (
@@ -49,7 +51,7 @@ from retrieval_eval.report.searched import (
     objects,
 )
 from retrieval_eval.search.change.diff_text import OUTCOMES
-from retrieval_eval.search.claims.coverage import (
+from retrieval_eval.search.claims import (
     agreement_words,
     bounds_words,
     unproved_words,

@@ -30,13 +30,11 @@ from retrieval_eval.model.search_run import (
     RunStatus,
 )
 from retrieval_eval.model.search_run import SearchRun as StoredRun
-from retrieval_eval.report import frames
+from retrieval_eval.report.columns import Measured, Row, handed_out, make_frame, read_row
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.filtering import Rows, Where, in_words, passing
-from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.headings import is_missing
-from retrieval_eval.report.names import CODES, DIMENSIONS
-from retrieval_eval.report.numbers import band, finite, interval, rate
+from retrieval_eval.report.names import CODES, DIMENSIONS, band, finite, interval, rate
 from retrieval_eval.report.query_pages import Places
 from retrieval_eval.search.decide.noise import staleness
 from retrieval_eval.search.run import HEADLINE
@@ -123,7 +121,7 @@ class Filter:
     n_all: int
 
 
-class Searched(frames.Measured):
+class Searched(Measured):
     """A search run or a difference: queries, what each adds to a change, noise, guard.
 
     Attributes
@@ -317,14 +315,14 @@ class Searched(frames.Measured):
     @property
     def causes(self) -> Block:
         """What explains the change: at most five sentences, the most telling first."""
-        from retrieval_eval.report.side_by_side import causes
+        from retrieval_eval.report.query_pages import causes
 
         return causes(self)
 
     @property
     def carriers(self) -> Block:
         """The queries that carry the change, each with both rankings side by side."""
-        from retrieval_eval.report.side_by_side import carriers
+        from retrieval_eval.report.query_pages import carriers
 
         return carriers(self)
 
@@ -351,7 +349,7 @@ class Searched(frames.Measured):
                 rows.append(read_row(change, columns, own))
         return make_frame(rows, columns)
 
-    @frames.handed_out
+    @handed_out
     def contributions(self) -> pd.DataFrame:
         """One row a query and metric that it moved, in points."""
         rows: Iterable[QueryContribution | QueryDifference] = (

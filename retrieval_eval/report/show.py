@@ -9,7 +9,17 @@ from urllib.parse import quote
 
 from retrieval_eval.escape import html_text, raw_block, visible
 from retrieval_eval.report import style
-from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Links, Strong, Table
+from retrieval_eval.report.exhibits import (
+    Block,
+    Empty,
+    Exhibit,
+    Figure,
+    Link,
+    Links,
+    Strong,
+    Switch,
+    Table,
+)
 from retrieval_eval.report.typst import to_typst
 
 SHORT: Final = 8
@@ -76,6 +86,16 @@ def to_html(block: Block) -> str:
     tone = f" tone-{block.tone}" if block.tone else ""
     width = f" w-{block.width}" if block.width else ""
     return f'<div class="block {block.kind}{tone}{width}">\n' + "\n".join(parts) + "\n</div>"
+
+
+def switch_html(switch: Switch) -> str:
+    """Return a line for each sentence of a switch, which opens its blocks and closes the others."""
+    panes = []
+    for said, blocks in switch.panes:
+        inner = "\n".join(map(to_html, blocks))
+        summary = f"<summary>{_marked(html_text(said))}</summary>"
+        panes.append(f'<details class="pane" name="switch">{summary}\n{inner}</details>')
+    return '<div class="block section switch">\n' + "\n".join(panes) + "\n</div>"
 
 
 def _marked(html: str) -> str:

@@ -15,8 +15,15 @@ from retrieval_eval.agents.metrics.chunks import expected_lines, line_count
 from retrieval_eval.agents.runs.fingerprint import combined
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
-from retrieval_eval.report import frames
-from retrieval_eval.report.columns import FRAMES, TRIAL_FRAMES
+from retrieval_eval.report.columns import (
+    FRAMES,
+    TRIAL_FRAMES,
+    Measured,
+    Row,
+    handed_out,
+    make_frame,
+    read_row,
+)
 from retrieval_eval.report.documents import (
     TrialFiles,
     event_rows,
@@ -24,13 +31,14 @@ from retrieval_eval.report.documents import (
     named_file,
 )
 from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.frames import Row, make_frame, read_row
-from retrieval_eval.report.leading import plain_rows
 from retrieval_eval.report.names import (
+    MISSING,
+    finite,
     metric_name,
+    of,
+    plain_rows,
     reason_sentence,
 )
-from retrieval_eval.report.numbers import MISSING, finite, of
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.values import counted
 
@@ -84,7 +92,7 @@ _PLACE: Final = ("path", "file_path", "target_file", "targetDirectory", "noteboo
 _LINES: Final = (("startLine", "endLine"), ("start_line", "end_line"))
 
 
-class Trial(frames.Measured):
+class Trial(Measured):
     """What one trial of a run did, as frames; it shows itself as the header of its page.
 
     Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`, holds only
@@ -170,7 +178,7 @@ class Trial(frames.Measured):
         metrics = self.files.metrics if self.files else None
         return metrics is not None and metrics.provenance.is_simulated is True
 
-    @frames.handed_out
+    @handed_out
     def events(self) -> pd.DataFrame:
         """One row a retrieval event, as in ``run.events``."""
         rows = event_rows(self._document, self.files.identity if self.files else {})
@@ -178,7 +186,7 @@ class Trial(frames.Measured):
             rows = [row | {"arguments": None} for row in rows]
         return make_frame(rows, _COLUMNS["events"])
 
-    @frames.handed_out
+    @handed_out
     def steps(self) -> pd.DataFrame:
         """One row a tool call, or command inside a shell call, in words."""
         found: dict[int, list[str]] = defaultdict(list)
@@ -214,7 +222,7 @@ class Trial(frames.Measured):
             rows.append(read_row(event, _COLUMNS["steps"], base))
         return make_frame(rows, _COLUMNS["steps"])
 
-    @frames.handed_out
+    @handed_out
     def calls(self) -> pd.DataFrame:
         """One row a call: what the commands inside a shell call did is in the row of the call."""
         inside: dict[int, list[Row]] = defaultdict(list)
@@ -242,7 +250,7 @@ class Trial(frames.Measured):
             )
         return make_frame(found, _COLUMNS["calls"])
 
-    @frames.handed_out
+    @handed_out
     def ground_truth(self) -> pd.DataFrame:
         """One row a ground-truth file, what became of it, and how much of it was delivered."""
         shares = {
@@ -260,7 +268,7 @@ class Trial(frames.Measured):
         ]
         return make_frame(rows, _COLUMNS["ground_truth"])
 
-    @frames.handed_out
+    @handed_out
     def pages(self) -> pd.DataFrame:
         """One row another page of the report that is there to be opened."""
         found = self.linked_pages(self.has_run_page, bool(self.run.trial_pages_at))
@@ -291,7 +299,7 @@ class Trial(frames.Measured):
                     "href": f"../{quote(self.run.trial_folders[i], safe='@+')}/index.html",
                 }
 
-    @frames.handed_out
+    @handed_out
     def redacted(self) -> pd.DataFrame:
         """One row a kind of content that was left out; none unless the page is private."""
         if not self.privacy:

@@ -37,12 +37,15 @@ from retrieval_eval.model.impact import (
 )
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.headings import inside, percent
-from retrieval_eval.report.leading import (
+from retrieval_eval.report.names import (
+    metric_name,
+    of,
+    rate,
+    reason_sentence,
     side_of,
+    times,
     unit_of,
 )
-from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import of, rate, times
 from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.values import counted

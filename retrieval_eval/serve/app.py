@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 from retrieval_eval.distribution import install_hint
-from retrieval_eval.errors import BadInputError
-from retrieval_eval.escape import html_text
+from retrieval_eval.errors import BadInputError, RetrievalEvalError
+from retrieval_eval.escape import html_text, visible
 from retrieval_eval.io.files import json_bytes, read_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.dashboard import Backlog, Dashboard, ShownRun, SkippedFile
 from retrieval_eval.model.search_run import MetricChange, MetricMean
-from retrieval_eval.report.numbers import MISSING, rate, signed
+from retrieval_eval.report.index import DETAILS, PAGE
+from retrieval_eval.report.names import MISSING, rate, signed
 from retrieval_eval.report.simulated import TITLE, notice
 from retrieval_eval.search.run import HEADLINE
 from retrieval_eval.serve.dashboard import Sources, dashboard, diagnostics, served
@@ -186,8 +187,8 @@ _API_LINKS: Final = (
 )
 
 
-def index_page(shown: Dashboard, pages: Sequence[str]) -> str:
-    """Return the HTML of ``/`` for a dashboard and the addresses of the report pages.
+def index_page(shown: Dashboard, pages: Mapping[str, bool]) -> str:
+    """Return the HTML of ``/`` for a dashboard and report pages, as :func:`list_pages` gives them.
 
     Text from runs, labels and file names is escaped; the page has no script and loads nothing.
     """
@@ -289,13 +290,16 @@ def _backlog(block: Backlog | None, reason: str | None) -> str:
     return f"{counts} ({block.total} in total){since}"
 
 
-def _links(pages: Sequence[str]) -> list[str]:
+def _links(pages: Mapping[str, bool]) -> list[str]:
     if not pages:
         return ["<p>No report was rendered yet.</p>"]
-    links = (
-        f'<li><a href="/reports/{html_text(page)}">{html_text(unquote(page))}</a></li>'
-        for page in pages
-    )
+    links = []
+    for page, lacks_details in pages.items():
+        link = f'<a href="/reports/{html_text(page)}">{html_text(unquote(page))}</a>'
+        if lacks_details:
+            details = html_text(page.removesuffix(PAGE) + f"{DETAILS}/{PAGE}")
+            link += f' (<a href="/reports/{details}">details</a>, made when first opened)'
+        links.append(f"<li>{link}</li>")
     return ["<ul>", *links, "</ul>"]
 
 
@@ -322,11 +326,16 @@ CONTENT_TYPES: Final[dict[str, str]] = {
 }
 """Suffixes that are served, with their content types; everything else does not exist."""
 
+RUN_NOTEBOOK: Final = "run_report.ipynb"
+"""The executed notebook that lies beside the page of a run."""
+
 
 def create_app(
     sources: Sources, *, host: str = "127.0.0.1", allowed_hosts: Iterable[str] = ()
 ) -> Asgi:
-    """Return the application; every request reads the files anew, and nothing is written.
+    """Return the application; every request reads the files anew.
+
+    Nothing is written but the page of details of a report of a run, when it is first opened.
 
     Parameters
     ----------
@@ -392,7 +401,16 @@ class _Endpoints:
     def report(self, request: Request) -> Response:
         from starlette.responses import Response
 
-        found = find_report(self.sources.reports, request.path_params["path"])
+        reports, path = self.sources.reports, request.path_params["path"]
+        found = find_report(reports, path)
+        if found is None and (of := run_without_details(reports, path)) is not None:
+            from retrieval_eval.report import build_details
+
+            try:
+                build_details(of)
+            except RetrievalEvalError as error:
+                return _error(503, f"the details could not be made: {visible(str(error), 500)}")
+            found = find_report(reports, path)
         if found is None:
             return _error(404, "no such report")
         data, problem = read_bytes(found, self.sources.reports)
@@ -463,24 +481,39 @@ def find_report(root: Path, path: str) -> Path | None:
     return found
 
 
+def run_without_details(root: Path, path: str) -> Path | None:
+    """Return the folder of the report of a run whose page of details ``path`` names and lacks."""
+    folder, _, page = path.removesuffix(f"/{PAGE}").rpartition("/")
+    if page != DETAILS or not path.endswith(f"/{PAGE}"):
+        return None
+    found = find_report(root, f"{folder}/{RUN_NOTEBOOK}")
+    if found is None or find_report(root, f"{folder}/{PAGE}") is None:
+        return None
+    # A link could lead to another folder than the address says.
+    is_same = found.parent == root.resolve().joinpath(*folder.split("/"))
+    return found.parent if is_same and find_report(root, path) is None else None
+
+
 def content_type(path: Path) -> str | None:
     """Return the content type of a file by its suffix, or None for one that is not served."""
     return CONTENT_TYPES.get(path.suffix.lower())
 
 
-def list_pages(root: Path) -> list[str]:
+def list_pages(root: Path) -> dict[str, bool]:
     """Return the address below ``/reports/`` of every HTML page that is served, sorted.
 
-    Addresses are percent-encoded. Links to folders are not followed.
+    Addresses are percent-encoded. Links to folders are not followed. True is the page of a run
+    whose details were not made yet.
     """
-    found = []
+    found = {}
     for folder, names, files in os.walk(root, followlinks=False):
         names[:] = [name for name in names if _is_plain(name)]
         for name in files:
             path = (Path(folder) / name).relative_to(root).as_posix()
             if Path(name).suffix.lower() == ".html" and find_report(root, path) is not None:
-                found.append(quote(path))
-    return sorted(found)
+                details = path.removesuffix(PAGE) + f"{DETAILS}/{PAGE}"
+                found[quote(path)] = name == PAGE and run_without_details(root, details) is not None
+    return dict(sorted(found.items()))
 
 
 def _is_plain(part: str) -> bool:

@@ -10,9 +10,8 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats import MIN_VALUES
-from retrieval_eval.stats.intervals import bootstrap_mean, standard_error
+from retrieval_eval.stats.intervals import bootstrap_mean, of_uneven, standard_error
 from retrieval_eval.stats.paired import cluster_means, t_of_cluster_means
-from retrieval_eval.stats.random_effects import of_uneven
 from retrieval_eval.stats.resampling import Floats, as_floats, group, is_constant
 from retrieval_eval.values import Interval, Value
 

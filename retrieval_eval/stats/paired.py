@@ -11,13 +11,20 @@ from typing import Final
 import numpy as np
 
 from retrieval_eval.stats import BOOTSTRAP_T
-from retrieval_eval.stats.intervals import STUDENT_T, bootstrap_mean, standard_error, t_mean
+from retrieval_eval.stats.intervals import (
+    RANDOM_EFFECTS,
+    STUDENT_T,
+    RandomEffects,
+    bootstrap_mean,
+    of_uneven,
+    standard_error,
+    t_mean,
+)
 from retrieval_eval.stats.power import (
     INTERVAL_EXCESS,
     detectable_by_test_and_interval,
     smallest_detectable_difference,
 )
-from retrieval_eval.stats.random_effects import RANDOM_EFFECTS, RandomEffects, of_uneven
 from retrieval_eval.stats.resampling import (
     BY_CLUSTER,
     MIN_PAIRS_FOR_P,
@@ -50,7 +57,7 @@ class PairedComparison:
     ``n_clusters`` is the number of clusters, or None when no labels were given. ``clustering``
     is ``none``, ``by_cluster``, ``random_effects``: six clusters or more are so uneven that
     ``estimate`` and interval are those of the mean of the clusters' effects
-    (:mod:`~retrieval_eval.stats.random_effects`), or ``cluster_means``: there are two to five
+    (:mod:`~retrieval_eval.stats.intervals`), or ``cluster_means``: there are two to five
     clusters for more pairs than that, so the means, interval, p-value (``p_method`` is
     ``t_of_cluster_means``) and smallest detectable difference are those of the clusters' means,
     each counting the same. With

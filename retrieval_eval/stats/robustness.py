@@ -10,10 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval_eval.stats.intervals import standard_error
+from retrieval_eval.stats.intervals import of_uneven, standard_error
 from retrieval_eval.stats.paired import cluster_means
 from retrieval_eval.stats.proportions import normal_quantile
-from retrieval_eval.stats.random_effects import of_uneven
 from retrieval_eval.stats.resampling import (
     MIN_PAIRS_FOR_P,
     Floats,

@@ -12,8 +12,7 @@ from retrieval_eval.agents.events import extract_events
 from retrieval_eval.agents.events.evidence import evidence, gap_of
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.agents.truth import load_ground_truth
-from retrieval_eval.io.layout import discover
-from retrieval_eval.io.tasks import TaskIndex, resolve_trials
+from retrieval_eval.io.layout import TaskIndex, discover, resolve_trials
 from tests.trials import trace_or_none
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]

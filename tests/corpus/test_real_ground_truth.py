@@ -10,8 +10,7 @@ import pytest
 from retrieval_eval.agents.outcomes import load_outcome
 from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.io.files import read_json
-from retrieval_eval.io.layout import discover, find_runs
-from retrieval_eval.io.tasks import TaskIndex, resolve_trials
+from retrieval_eval.io.layout import TaskIndex, discover, find_runs, resolve_trials
 from retrieval_eval.records import TrialRef
 from tests.trials import trace_or_none
 

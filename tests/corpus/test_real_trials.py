@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from retrieval_eval.agents.runs import evaluate
-from retrieval_eval.report import Run, assets, render
+from retrieval_eval.report import Run, notebook_files, render
 from retrieval_eval.report import loading as loading_module
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.trial import Trial
@@ -59,7 +59,7 @@ def test_frames_of_a_trial_add_up_to_its_metrics(trials):
 def test_every_page_of_a_real_trial_is_rendered(runs):
     for run in runs:
         for place, folder in enumerate(run.trial_folders):
-            notebook = read_notebook(assets.notebook("trial_report"))
+            notebook = read_notebook(notebook_files.notebook("trial_report"))
             run_cells(notebook, (loading_module, "load_run"), run, trial=folder, run_page=True)
             html = render.to_html(notebook, title="Trial", footer="made")
             assert Trial(run, place).name in html

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.runs.trial import Job, documents
 from retrieval_eval.io.artefacts import encoded
-from retrieval_eval.io.layout import discover
-from retrieval_eval.io.tasks import TaskIndex, resolve_trials
+from retrieval_eval.io.layout import TaskIndex, discover, resolve_trials
 from retrieval_eval.records import ToolCall, Trace, TrialRef
 from retrieval_eval.schema import faults
 from tests.trials import trace_or_none

@@ -139,6 +139,24 @@ def test_notebooks_in_one_kernel_know_nothing_of_each_other(tmp_path, monkeypatc
         assert {path.suffix for path in temporary.iterdir()} == {".private"}
 
 
+def test_in_this_process_a_notebook_shows_what_it_shows_in_a_kernel(tmp_path):
+    said = "import sys\nprint('said')\nprint('wrong', file=sys.stderr)\n"
+    plain = a_notebook(tmp_path / "plain.ipynb", f"{said}sys.modules['os'] and [x, __name__]")
+    fails = a_notebook(tmp_path / "fails.ipynb", "1 / 0  # the culprit")
+    ours = a_notebook(tmp_path / "ours.ipynb", OURS)
+    found = []
+    for here in (False, True):
+        done = execute(plain, tmp_path / f"{here}.ipynb", {"x": 4}, here=here)
+        outputs = nbformat.read(done, as_version=4).cells[-1].outputs
+        found.append(sorted((o.get("name", ""), o.get("text") or o.data) for o in outputs))
+        with pytest.raises(RenderError, match=r"(?s)ZeroDivisionError.*the culprit"):
+            execute(fails, tmp_path / "out.ipynb", {}, here=here)
+        with pytest.raises(BadInputError, match=r"^no such run$"):
+            execute(ours, tmp_path / "out.ipynb", {}, here=here)
+    assert found[0] == found[1]
+    assert len(found[0]) == 3
+
+
 def test_a_kernel_that_is_still_busy_at_the_end_says_nothing(tmp_path, capfd):
     # The last request of a run asks what the kernel is; this one answers, and lingers.
     lingering = """import time

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report.parameters import declared
+from retrieval_eval.report.execute import declared
 from retrieval_eval.report.quarto import front_matter
 
 NOTEBOOKS = sorted(Path(__file__).resolve().parents[2].glob("notebooks/**/*.ipynb"))

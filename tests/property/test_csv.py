@@ -10,7 +10,7 @@ import pandas as pd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrieval_eval.io.csv_cells import cell, cell_text, csv_text
+from retrieval_eval.io.files import cell, cell_text, csv_text
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.search.gold.labelling import Item, csv_sheet, read_sheet, shown_digest
 

@@ -9,8 +9,14 @@ from pathlib import Path
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from retrieval_eval.io.layout import UNKNOWN_CONFIG, discover
-from retrieval_eval.io.tasks import CUT_LENGTH, TaskIndex, plain, undecorated
+from retrieval_eval.io.layout import (
+    CUT_LENGTH,
+    UNKNOWN_CONFIG,
+    TaskIndex,
+    discover,
+    plain,
+    undecorated,
+)
 
 TASKS = (
     "ccx-onboard-search-208",

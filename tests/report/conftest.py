@@ -22,11 +22,11 @@ import pytest
 
 from retrieval_eval.escape import slug
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import Run, assets, build, load_run, publishing, render
+from retrieval_eval.report import Run, build, load_run, notebook_files, publishing, render
 from retrieval_eval.report import loading as loading_module
+from retrieval_eval.report.execute import check, of_notebook
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
-from retrieval_eval.report.parameters import check, of_notebook
 from tests.sharing import shared
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
@@ -87,7 +87,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
         known = done.setdefault(run, {})
 
         def execute() -> Any:
-            notebook = read_notebook(assets.notebook(name))
+            notebook = read_notebook(notebook_files.notebook(name))
             return run_cells(notebook, (loading_module, "load_run"), run, **parameters)
 
         def make(folder: Path) -> None:

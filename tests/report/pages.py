@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.io.files import write_text
-from retrieval_eval.report import SearchDiff, SearchRun, assets, loading, render
+from retrieval_eval.report import SearchDiff, SearchRun, loading, notebook_files, render
 from retrieval_eval.report.exhibits import Block, Link, Table
 from retrieval_eval.report.index import Listed, enter
 from retrieval_eval.report.notebook_files import read_notebook
@@ -45,7 +45,7 @@ def _of_run(run: str, notebook: str = "run_report") -> Callable[[Get], str]:
 def search_notebook(found: SearchRun | SearchDiff) -> Any:
     """Return the executed notebook of a search run, or of the difference of two."""
     is_run = isinstance(found, SearchRun)
-    notebook = read_notebook(assets.notebook("search_report" if is_run else "search_diff"))
+    notebook = read_notebook(notebook_files.notebook("search_report" if is_run else "search_diff"))
     loader = (loading, "load_search" if is_run else "load_diff")
     return run_cells(notebook, loader, found, privacy=found.privacy)
 

@@ -13,7 +13,7 @@ import pytest
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
-from retrieval_eval.report import SearchDiff, SearchRun, assets, loading
+from retrieval_eval.report import SearchDiff, SearchRun, loading, notebook_files
 from retrieval_eval.report import search_opening as opening
 from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.exhibits import Block, Empty, Table
@@ -69,7 +69,7 @@ class Shown:
             patch.setattr(loading, "load_search" if is_run else "load_diff", lambda *_, **__: run)
             if not figures:
                 patch.setattr(tables, "plot", _Undrawn())
-            for cell in read_notebook(assets.notebook(name)).cells:
+            for cell in read_notebook(notebook_files.notebook(name)).cells:
                 if cell.cell_type == "code":
                     self._run(cell, space)
 

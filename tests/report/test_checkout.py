@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from retrieval_eval.report.checkout import commit
+from retrieval_eval.report.provenance import commit
 
 ONE, OTHER = "1" * 40, "2" * 40
 

@@ -9,8 +9,8 @@ from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.report import Run, columns, load_run
+from retrieval_eval.report.columns import _DTYPES
 from retrieval_eval.report.documents import ground_truth_rows
-from retrieval_eval.report.frames import _DTYPES
 from tests.factories import BASELINE, MCP, write_run
 
 

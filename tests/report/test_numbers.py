@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from retrieval_eval.report import numbers
+from retrieval_eval.report import names as numbers
 
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, "1", True, [], 10**400])

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report.loading import load_run, split_run_ids
-from retrieval_eval.report.parameters import (
+from retrieval_eval.report.execute import (
     check,
     check_cells,
     declared,
 )
+from retrieval_eval.report.loading import load_run, split_run_ids
 
 CELL = """run_id: str = "demo"  # which run
 k_values: list = [1, 3]  # cut-offs

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from retrieval_eval.report.numbers import finite
+from retrieval_eval.report.names import finite
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import yaml
 
 from retrieval_eval.errors import BadInputError, RenderError
 from retrieval_eval.io.locks import alone
-from retrieval_eval.report import assets, publishing
+from retrieval_eval.report import notebook_files, publishing
+from retrieval_eval.report.execute import of_notebook
 from retrieval_eval.report.exhibits import Block, Figure, Table
-from retrieval_eval.report.parameters import of_notebook
 from retrieval_eval.report.publishing import publish, write_figure_data, write_frame
 from retrieval_eval.report.registered import plot
 
@@ -112,7 +112,7 @@ def test_every_parameter_is_recorded_also_those_by_default(made):
     text = page.with_name("params.yml").read_text(encoding="utf-8")
     assert text.startswith("# This page again: papermill")
     found = yaml.safe_load(text)
-    known = of_notebook(assets.notebook("run_report"))
+    known = of_notebook(notebook_files.notebook("run_report"))
     assert list(found) == ["notebook", "renderer", "pdf", *known]
     assert found["notebook"] == "run_report"
     assert (found["renderer"], found["pdf"]) == ("embedded", False)

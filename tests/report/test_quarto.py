@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from retrieval_eval import __version__
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import raw_block, visible
-from retrieval_eval.report import assets, publishing, quarto, render
+from retrieval_eval.report import notebook_files, publishing, quarto, render
 from retrieval_eval.report.publishing import publish
 from tests.processes import ends
 
@@ -104,7 +104,7 @@ def test_no_text_is_markup_in_front_matter(text):
 
 
 def files_of_extension() -> list[Path]:
-    return [path for path in assets.extension().iterdir() if path.is_file()]
+    return [path for path in notebook_files.extension().iterdir() if path.is_file()]
 
 
 def test_the_extension_has_every_file_that_it_names(tmp_path):
@@ -133,7 +133,9 @@ def test_the_command_copies_the_extension_and_does_nothing_else(tmp_path, capsys
 
 
 def test_the_formats_never_execute_and_need_no_network():
-    declared = yaml.safe_load((assets.extension() / "_extension.yml").read_text(encoding="utf-8"))
+    declared = yaml.safe_load(
+        (notebook_files.extension() / "_extension.yml").read_text(encoding="utf-8")
+    )
     formats = declared["contributes"]["formats"]
     assert formats["common"]["execute"]["enabled"] is False
     page = formats["html"]
@@ -144,11 +146,11 @@ def test_the_formats_never_execute_and_need_no_network():
 
 def test_the_template_is_that_of_the_embedded_renderer(executed, made_run):
     page = render.to_html(executed(made_run), title=TITLE, footer="made")
-    fixed = re.split(r"\$[a-z-]+\$", assets.page_frame().read_text(encoding="utf-8"))
+    fixed = re.split(r"\$[a-z-]+\$", notebook_files.page_frame().read_text(encoding="utf-8"))
     place = 0
     for part in fixed:
         place = page.index(part, place) + len(part)
-    assert "$header-includes$" not in assets.page_frame().read_text(encoding="utf-8")
+    assert "$header-includes$" not in notebook_files.page_frame().read_text(encoding="utf-8")
 
 
 def test_the_filter_of_notebooks_leaves_no_html_for_which_quarto_would_add_scripts(
@@ -158,7 +160,7 @@ def test_the_filter_of_notebooks_leaves_no_html_for_which_quarto_would_add_scrip
     library = nbformat.v4
     fence = library.new_output("display_data", {"text/html": "<pre>\n````\n</pre>"})
     notebook.cells.append(library.new_code_cell("frame", outputs=[fence]))
-    script = assets.extension() / "html_as_markdown.py"
+    script = notebook_files.extension() / "html_as_markdown.py"
     done = subprocess.run(
         [sys.executable, script],
         input=nbformat.writes(notebook),

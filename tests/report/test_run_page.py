@@ -35,10 +35,14 @@ def test_the_page_is_five_sections_of_ten_exhibits(page):
 
 
 def test_the_notebook_has_few_lines_and_every_cell_shows_one_thing():
-    from retrieval_eval.report import assets
+    from retrieval_eval.report import notebook_files
     from retrieval_eval.report.notebook_files import read_notebook
 
-    cells = [c for c in read_notebook(assets.notebook("run_report")).cells if c.cell_type == "code"]
+    cells = [
+        c
+        for c in read_notebook(notebook_files.notebook("run_report")).cells
+        if c.cell_type == "code"
+    ]
     shown = [c.source for c in cells if "parameters" not in c.metadata.get("tags", [])]
     assert sum(1 for source in shown for line in source.splitlines() if line) <= 28
     assert all(len(source.splitlines()) == 1 for source in shown[1:])
@@ -52,6 +56,21 @@ def test_where_no_verdict_is_possible_no_exhibit_gives_a_difference(withheld_run
     assert rev.table.headline(study).data["mean"].notna().all()
     assert rev.plot.slices(study).nothing == study.why_not
     assert rev.plot.pairs(study).finding.startswith("24 trials: ")
+
+
+def test_of_more_than_two_configurations_the_other_pairs_follow_one_another(tmp_path, page_of):
+    run = Run([write_run(tmp_path, configs=(BASELINE, MCP, "third-mcp", "last-mcp"))])
+    panes = run.other_pairs.panes
+    assert len(panes) == 2
+    led = {frozenset(run.study.arms)}
+    pairs = {frozenset(re.findall(r"[○■] ([\w-]+)", said)) for said, _ in panes}
+    assert len(pairs | led) == 3
+    html = page_of(run)
+    assert html.count('<details class="pane" name="switch">') == 2
+    for n in (1, 2):
+        assert html.count(f'id="fig-pairs-other-{n}"') == 1
+    bundle = run.other_pairs._repr_mimebundle_()
+    assert all(said in bundle["text/plain"] for said, _ in panes)
 
 
 @pytest.fixture

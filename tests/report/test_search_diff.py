@@ -17,8 +17,7 @@ from retrieval_eval.report import search_tables as tables
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Empty
 from retrieval_eval.report.index import Listed, entry_of
-from retrieval_eval.report.query_pages import write_pages
-from retrieval_eval.report.side_by_side import ranking_table
+from retrieval_eval.report.query_pages import ranking_table, write_pages
 from retrieval_eval.search.change.baseline import compare_with_baseline
 from retrieval_eval.search.change.diff_text import diff_markdown, summary_sentences
 from retrieval_eval.search.change.paired_change import moved_between

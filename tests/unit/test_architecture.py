@@ -438,7 +438,7 @@ DOORS = (
     Door(
         "YAML",
         "`yaml_text` writes it; nothing reads it, which would need bounds and a safe loader:",
-        ("io/csv_cells.py",),
+        ("io/files.py",),
         imports=frozenset({"yaml", "ruamel.yaml"}),
     ),
     Door(
@@ -568,14 +568,14 @@ DOORS = (
     Door(
         "cells to CSV",
         "Elsewhere a cell could be a formula that a spreadsheet runs:",
-        ("io/csv_cells.py",),
+        ("io/files.py",),
         names=frozenset({"csv.writer", "csv.DictWriter", "pyarrow.csv.write_csv"}),
         is_forbidden_call=_makes_csv,
     ),
     Door(
         "work in other processes",
         "`pipeline.workers` notices each process that dies, also in the middle of an answer:",
-        ("agents/runs/workers.py",),
+        ("agents/runs/away.py",),
         names=frozenset({"concurrent.futures.ProcessPoolExecutor", "os.fork", "os.forkpty"}),
         imports=frozenset({"multiprocessing", "joblib", "loky", "concurrent.futures.process"}),
     ),
@@ -615,8 +615,8 @@ DOORS = (
     ),
     Door(
         "running code",
-        "Traces are hostile input; nothing in them is ever run:",
-        (),
+        "Traces are hostile input; nothing in them is run, only the cells of our own notebooks:",
+        ("report/execute.py",),
         names=frozenset({"eval", "exec", "compile", "os.system", "os.popen", "pandas.eval"}),
         imports=frozenset({"pickle", "marshal"}),
         is_forbidden_call=_evaluates_text,

@@ -182,7 +182,7 @@ def _examples(file: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["metric", "notebooks", "retriever", "harness"])
+@pytest.mark.parametrize("name", ["metric", "notebooks", "harness"])
 def test_examples_of_the_how_tos_run(docs, name):
     defined: dict[str, object] = {}
     for example in _examples(docs / "howto" / f"{name}.md"):

@@ -108,7 +108,7 @@ def test_the_installed_package_needs_no_checkout(wheel, tmp_path):
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); "
         "import retrieval_eval, retrieval_eval.cli; "
-        "from retrieval_eval.report.assets import notebook; "
+        "from retrieval_eval.report.notebook_files import notebook; "
         "from retrieval_eval.report.quarto import copy_extension; "
         "print(retrieval_eval.__file__); print(notebook('run_report')); "
         "from pathlib import Path; from retrieval_eval.demo import write_demo, write_search_demo; "

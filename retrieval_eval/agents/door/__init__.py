@@ -29,8 +29,7 @@ from retrieval_eval.agents.door.table import (
     read_truths,
 )
 from retrieval_eval.escape import visible
-from retrieval_eval.io.csv_cells import csv_text
-from retrieval_eval.io.files import probe
+from retrieval_eval.io.files import csv_text, probe
 from retrieval_eval.io.layout import discover, looks_like_trial
 from retrieval_eval.records import Exclusion, GroundTruth, RecordedOutcome, TrialRef
 from retrieval_eval.values import counted

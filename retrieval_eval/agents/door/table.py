@@ -24,8 +24,7 @@ from retrieval_eval.agents.truth.readers import of_patches, touched_by
 from retrieval_eval.agents.truth.shapes import Entry, RawChunk, Source
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.io.csv_cells import cell_text
-from retrieval_eval.io.files import decode, entries, first_bytes, json_lines, probe
+from retrieval_eval.io.files import cell_text, decode, entries, first_bytes, json_lines, probe
 from retrieval_eval.io.user_files import read_user_bytes, read_user_text
 from retrieval_eval.records import GroundTruth
 from retrieval_eval.values import counted

@@ -43,7 +43,15 @@ from retrieval_eval.agents.door import (
 from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.metrics.catalog import fixed_cutoffs
 from retrieval_eval.agents.metrics.document import TrialMetrics
-from retrieval_eval.agents.runs.away import Away, Item, engine_for, evaluate_part, parts_of, run_on
+from retrieval_eval.agents.runs.away import (
+    Away,
+    Item,
+    engine_for,
+    evaluate_part,
+    parts_of,
+    run_on,
+    worth_starting,
+)
 from retrieval_eval.agents.runs.fingerprint import code_fingerprint, combined
 from retrieval_eval.agents.runs.layout import (
     DEMO,
@@ -69,7 +77,6 @@ from retrieval_eval.agents.runs.trial import (
     evaluate_trial,
     measure_saved,
 )
-from retrieval_eval.agents.runs.workers import worth_starting
 from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.traces.dialects import DIALECTS
 from retrieval_eval.agents.traces.formats import FORMATS
@@ -84,10 +91,15 @@ from retrieval_eval.io.files import (
     settle,
     write_bytes,
 )
-from retrieval_eval.io.layout import EXCLUSION_REASONS, resolve_runs, runs_inside
+from retrieval_eval.io.layout import (
+    EXCLUSION_REASONS,
+    TaskIndex,
+    resolve_runs,
+    resolve_trials,
+    runs_inside,
+)
 from retrieval_eval.io.locks import alone, private_folder, remove_leftovers
 from retrieval_eval.io.remote import Place, is_url, located
-from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary

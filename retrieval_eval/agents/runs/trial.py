@@ -37,8 +37,7 @@ from retrieval_eval.agents.truth import load_ground_truth
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.artefacts import encoded, kept_record
 from retrieval_eval.io.files import entries, is_there, probe, reading_once
-from retrieval_eval.io.layout import trial_at
-from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
+from retrieval_eval.io.layout import UNKNOWN_SUITE, TaskIndex, resolve_trials, trial_at
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.common import Coverage, Provenance
 from retrieval_eval.model.events import EventDocument

@@ -148,8 +148,8 @@ class Measure:
         reason: str | None,
     ) -> PairedEstimate:
         """Return what a comparison of means found; ``reason`` is why there can be none."""
+        from retrieval_eval.stats.intervals import RANDOM_EFFECTS
         from retrieval_eval.stats.paired import CLUSTER_MEANS
-        from retrieval_eval.stats.random_effects import RANDOM_EFFECTS
 
         over: dict[str, Literal["clusters", "random_effects"]] = {
             CLUSTER_MEANS: "clusters",

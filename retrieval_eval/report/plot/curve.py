@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import legend, light_grid, name
 from retrieval_eval.report.headings import formatter, heading, inside
-from retrieval_eval.report.numbers import MISSING
+from retrieval_eval.report.names import MISSING
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,

@@ -11,9 +11,7 @@ from retrieval_eval.agents.metrics.catalog import BY_NAME
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import hatched, height, legend, light_grid, name, row_labels
 from retrieval_eval.report.headings import NAMED, declared, heading, inside
-from retrieval_eval.report.leading import unit_of
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import interval, p_value, times_interval
+from retrieval_eval.report.names import interval, metric_name, p_value, times_interval, unit_of
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,

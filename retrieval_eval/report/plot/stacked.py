@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import height, legend, name, row_labels
 from retrieval_eval.report.headings import heading, inside, percent
-from retrieval_eval.report.numbers import of
+from retrieval_eval.report.names import of
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,

@@ -29,9 +29,16 @@ from retrieval_eval.report.canvas import (
 from retrieval_eval.report.displays import LABELS, is_small
 from retrieval_eval.report.documents import named_file
 from retrieval_eval.report.headings import inside, percent
-from retrieval_eval.report.leading import leading, leading_interval, plain_rows
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import interval, of, rate, signed
+from retrieval_eval.report.names import (
+    interval,
+    leading,
+    leading_interval,
+    metric_name,
+    of,
+    plain_rows,
+    rate,
+    signed,
+)
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import light_grid, name, on_layout, panels
-from retrieval_eval.report.leading import plain_rows
+from retrieval_eval.report.names import plain_rows
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,

@@ -17,19 +17,18 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.model.impact import PairedEstimate
 from retrieval_eval.report.headings import percent
-from retrieval_eval.report.leading import (
-    estimate_of,
-    leading,
-    leading_interval,
-    plain_rows,
-    unit_of,
-)
-from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import (
+from retrieval_eval.report.names import (
     MISSING,
+    estimate_of,
     finite,
     interval,
+    leading,
+    leading_interval,
+    metric_name,
     of,
+    plain_rows,
+    reason_sentence,
+    unit_of,
 )
 from retrieval_eval.report.registered import NothingToShow, Words, column, tabular
 

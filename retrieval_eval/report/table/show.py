@@ -1,7 +1,9 @@
-"""A frame as it is."""
+"""Tables of any frame: as it is, the means of its columns by group, and counts of its rows."""
 
 from __future__ import annotations
 
+import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -11,13 +13,21 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.report.defaults import defaults_of
 from retrieval_eval.report.exhibits import Link
-from retrieval_eval.report.headings import NAMED, Format, is_missing
+from retrieval_eval.report.headings import NAMED, Format, formatter, heading, inside, is_missing
+from retrieval_eval.report.names import MISSING, of
+from retrieval_eval.report.names import count as count_text
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,
+    as_frame,
     column,
+    groups_of,
+    labels,
+    need_rows,
     printed,
+    ranked,
     tabular,
+    values_by,
 )
 from retrieval_eval.values import counted
 
@@ -168,3 +178,121 @@ def _linked(
         cell = row[place] if is_missing(href) or not href else Link(row[place], str(href))
         linked.append((*row[:place], cell, *row[place + 1 :]))
     return tuple(linked)
+
+
+# --------------------------------------------------------------------------------------------------
+# How many rows there are of each kind.
+
+
+@tabular("count")
+def count(
+    frame: pd.DataFrame,
+    rows: str | Sequence[str],
+    columns: str | Sequence[str] | None = None,
+) -> Words:
+    """Count the rows of a frame by one or two things, with totals that add up.
+
+    Parameters
+    ----------
+    frame
+        A row a thing that is counted.
+    rows
+        The column (or columns) of which each value is a row; missing values are counted too.
+    columns
+        The column (or columns) of which each value is a column; None for the total only.
+
+    Returns
+    -------
+    Exhibit
+        With ``data`` of one row a row, the last of them the totals.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import retrieval_eval as rev
+    >>> trials = pd.DataFrame({"status": ["ok", "ok", "cut"], "config_name": ["a", "b", "a"]})
+    >>> counted = rev.table.count(trials, "status", "config_name")
+    >>> counted.finding, counted.data["Total"].tolist()
+    ('Status of 3 rows: 2 ok, 1 cut', [2, 1, 3])
+    """
+    down, across = labels(frame, rows), labels(frame, columns)
+    need_rows(frame)
+    found = Counter(zip(down, across, strict=True))
+    names, heads = groups_of(frame, rows), groups_of(frame, columns) if columns else []
+    head = heading(rows)
+    totals = Counter(down)
+    body = [[name, *(found[name, g] for g in heads), totals[name]] for name in names]
+    sums = [sum(found[name, g] for name in names) for g in heads]
+    body.append(["Total", *sums, len(frame)])
+    # Whatever the groups are called, they are columns beside ours.
+    keys = ["row", *(g if g not in ("row", "Total") else f"{g} " for g in heads), "Total"]
+    data = as_frame(dict(zip(keys, map(list, zip(*body, strict=True)), strict=True)))
+    cells = tuple((str(name), *(count_text(n) for n in ns)) for name, *ns in body)
+    parts = [f"{n:,} {name}" for name, n in totals.most_common(4)]
+    more = len(totals) - len(parts)
+    by = f" and {inside(heading(columns))}" if columns else ""
+    return Words(
+        f"{head} of {counted(len(frame), 'row')}: {', '.join(parts)}"
+        + (f" and {more} more" if more > 0 else ""),
+        f"{counted(len(frame), 'row')} by {inside(head)}{by}",
+        data,
+        cells=((head, *heads, "Total"), cells),
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Means of several columns, by group.
+
+
+@tabular("means")
+def means(
+    frame: pd.DataFrame, columns: Sequence[str], by: str | Sequence[str] | None = "config_name"
+) -> Words:
+    """Show one row a column and one column a group: mean, and how many rows have a value.
+
+    Parameters
+    ----------
+    frame
+        A row an observation, such as ``run.trials``.
+    columns
+        The columns of numbers.
+    by
+        The column (or columns) that splits the rows into groups; None for one group.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import retrieval_eval as rev
+    >>> trials = pd.DataFrame({"config_name": ["a", "a", "b"], "mrr": [0.0, 0.5, None]})
+    >>> shown = rev.table.means(trials, ["mrr"])
+    >>> shown.finding, shown.data["n"].tolist(), shown.data["rows"].tolist()
+    ('Mean MRR: 0.25 with a (n = 2)', [2, 0], [2, 1])
+    """
+    values = {name: values_by(frame, name, by) for name in columns}
+    if not len(frame) or not columns:
+        raise NothingToShow("There is no row or no column, so there is no mean to show.")
+    of_rows = labels(frame, by)
+    groups = groups_of(frame, by)
+    sizes = [of_rows.count(group) for group in groups]
+    body, rows = [], []
+    for name in columns:
+        show = formatter(name, [v for own in values[name].values() for v in own] + [0.5])
+        cells = [heading(name)]
+        for group, size in zip(groups, sizes, strict=True):
+            own = values[name][group]
+            mean = statistics.fmean(own) if own else None
+            rows.append((name, group, mean, len(own), size))
+            text = MISSING if mean is None else show(mean)
+            cells.append(f"{text} ({of(len(own), size)})")
+        body.append(tuple(cells))
+    names = ("column", "group", "mean", "n", "rows")
+    first = next((c for c in columns if any(values[c].values())), columns[0])
+    known = {g: (mean, n) for c, g, mean, n, _ in rows if c == first and mean is not None}
+    show = formatter(first, [v for own in values[first].values() for v in own] + [0.5])
+    what = inside(heading(first))
+    return Words(
+        ranked(f"Mean {what}", known, show) if known else f"None of {len(frame):,} rows has {what}",
+        f"Means over {len(frame):,} rows (rows with a value of all)",
+        as_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))),
+        cells=(("Metric", *groups), tuple(body)),
+    )

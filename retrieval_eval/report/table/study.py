@@ -20,9 +20,15 @@ from retrieval_eval.report.displays import (
 )
 from retrieval_eval.report.exhibits import Link, Strong
 from retrieval_eval.report.headings import is_missing
-from retrieval_eval.report.leading import leading, leading_interval, plain_rows, side_of
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import MISSING, of
+from retrieval_eval.report.names import (
+    MISSING,
+    leading,
+    leading_interval,
+    metric_name,
+    of,
+    plain_rows,
+    side_of,
+)
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,

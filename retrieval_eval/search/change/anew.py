@@ -436,7 +436,7 @@ def part_of(run: SearchRun, ids: Collection[str], gold: GoldSet | None = None) -
 
 
 def _claims(given: Claims, queries: Sequence[StoredQuery], own: RunSettings) -> Claims:
-    from retrieval_eval.search.claims.coverage import claims_within
+    from retrieval_eval.search.claims import claims_within
 
     return claims_within(given, queries, own)
 

@@ -339,7 +339,7 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
         )
     agreements = [one.claims.agreement for one in (*runs, *baselines) if one.claims is not None]
     if agreements:
-        from retrieval_eval.search.claims.coverage import agreement_words
+        from retrieval_eval.search.claims import agreement_words
 
         known = [one for one in agreements if one is not None]
         found.append(f"the judge of the claims: {agreement_words(known[0] if known else None)}")

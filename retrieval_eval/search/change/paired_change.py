@@ -356,7 +356,7 @@ def about_claims(metrics: Mapping[str, MetricDifference], a: SearchRun, b: Searc
     if not any(block_of(name) == "claims" for name in metrics):
         return []
     agreements = [run.claims.agreement for run in (b, a) if run.claims is not None]
-    from retrieval_eval.search.claims.coverage import NOT_COMPARED, agreement_words
+    from retrieval_eval.search.claims import NOT_COMPARED, agreement_words
 
     known = [agreement_words(one) for one in agreements if one is not None]
     found = [f"The judge of the claims: {known[0] if known else NOT_COMPARED}."]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from msgspec.structs import replace
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, decode_toml, read_text, write_bytes
 from retrieval_eval.io.locks import alone
-from retrieval_eval.io.user_files import read_user_bytes
+from retrieval_eval.io.user_files import followed, read_user_bytes
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
     DEFAULT_MAX_GRADE,
@@ -689,7 +688,7 @@ def changing(path: Path) -> AbstractContextManager[None]:
     What reads a gold set, adds to it and writes it does so within one block, or it would undo what
     another process adds meanwhile. It waits for up to half a minute; raises `BadInputError`.
     """
-    return alone(Path(os.path.realpath(path)), "changes it", patience=_PATIENCE)
+    return alone(followed(path), "changes it", patience=_PATIENCE)
 
 
 def write_gold_set(
@@ -717,7 +716,7 @@ def write_gold_set(
         queries of one id or a grade off the scale. Nothing is written then.
     """
     data = gold_set_bytes(path, queries, max_grade=max_grade)
-    write_bytes(Path(os.path.realpath(path)), data)
+    write_bytes(followed(path), data)
 
 
 def gold_set_bytes(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import is_there, read_bytes, write_bytes
+from retrieval_eval.io.user_files import followed
 from retrieval_eval.model import Record
 from retrieval_eval.model.gold import DEFAULT_CORPUS, STYLES, FieldMap, GoldQuery
 from retrieval_eval.records import Progress
@@ -484,7 +484,7 @@ def bootstrap(
     NothingToEvaluateError
         There would be no row: neither usable feedback nor a reviewed row. Nothing is written.
     """
-    target = Path(os.path.realpath(path))
+    target = followed(path)
     # Beside the name that was given, where every other command looks for `gold.toml` too.
     settings = feedback_settings(path)
     worth = settings.scores if scores is None else scores

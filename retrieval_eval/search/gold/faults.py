@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.io.files import Line, iter_jsonl
+from retrieval_eval.io.user_files import followed
 
 MAX_DEPTH: Final = 64
 """Rows nested deeper than this are rejected, because they could not be written again."""
@@ -35,7 +35,7 @@ def user_lines(path: Path) -> Iterator[Line]:
 
     A problem begins with the name as it was given, and the number of the line.
     """
-    real = Path(os.path.realpath(path))
+    real = followed(path)
     for line in iter_jsonl(real, real.parent):
         problem = line.problem and f"{path}: {line_problem(line.problem, real)}"
         yield Line(line.number, line.value, problem)

@@ -16,8 +16,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.csv_cells import cell_text, csv_text
-from retrieval_eval.io.files import json_bytes, write_atomically
+from retrieval_eval.io.files import cell_text, csv_text, json_bytes, write_atomically
 from retrieval_eval.io.user_files import read_user_json, read_user_text
 from retrieval_eval.model.common import Record
 from retrieval_eval.model.gold import GoldQuery, GoldSet, Label

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.tasks import Task, TaskIndex, resolve_trials
+from retrieval_eval.io.layout import Task, TaskIndex, resolve_trials
 from retrieval_eval.records import TrialRef
 
 

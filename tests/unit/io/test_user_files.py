@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.user_files import read_user_bytes, read_user_json, read_user_text
+from retrieval_eval.search.gold import load_gold_set
 
 
 def test_a_link_is_followed_wherever_it_leads(tmp_path):
@@ -24,6 +27,12 @@ def test_a_message_says_the_name_that_was_given(tmp_path, read):
         read(tmp_path / "link")
     assert str(caught.value).startswith(f"{tmp_path / 'link'}: ")
     assert "real" not in str(caught.value)
+
+
+@pytest.mark.parametrize("read", [read_user_bytes, read_user_text, read_user_json, load_gold_set])
+def test_a_name_that_no_file_can_have_is_refused(read):
+    with pytest.raises(BadInputError, match="no name of a file"):
+        read(Path("{\0}"))
 
 
 def test_what_is_no_text_and_no_json_is_refused(tmp_path):

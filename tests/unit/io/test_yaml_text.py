@@ -4,7 +4,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.io.csv_cells import yaml_text
+from retrieval_eval.io.files import yaml_text
 
 plain = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 scalars = plain | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

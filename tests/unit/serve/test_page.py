@@ -43,7 +43,7 @@ def test_the_page_of_a_run(tmp_path):
     # The headline leads whatever the order of the run.
     document["metrics"] = {"P@1": metric(0.25, 4), **document["metrics"]}
     write(tmp_path, "1", document)
-    page = index_page(shown(tmp_path, backlog=lambda: BACKLOG), ["a%20b/index.html"])
+    page = index_page(shown(tmp_path, backlog=lambda: BACKLOG), {"a%20b/index.html": False})
     tags = parsed(page)
     assert tags.rows[0][2] == "95 % interval"
     assert tags.rows[1] == ["P@5", "0.500", "0.400 to 0.600", "4", "+25.00", "−5.00 to +55.00", "4"]
@@ -59,10 +59,10 @@ def test_the_page_of_a_run(tmp_path):
 def test_a_simulated_run_says_so_in_title_and_text(tmp_path):
     document = search_run(p5=0.5)
     write(tmp_path, "1", document)
-    assert "imulated" not in index_page(shown(tmp_path), [])
+    assert "imulated" not in index_page(shown(tmp_path), {})
     document["run"]["gold_set"]["n_simulated"] = 3
     write(tmp_path, "1", document)
-    page = index_page(shown(tmp_path), [])
+    page = index_page(shown(tmp_path), {})
     assert "<title>Simulated data: " in page
     assert "<h1>Simulated data: " in page
     text = " ".join("".join(parsed(page).text).split())
@@ -73,7 +73,7 @@ def test_nothing_known_is_said_not_zeroed(tmp_path):
     def down():
         raise BadInputError("the database is down")
 
-    text = "".join(parsed(index_page(shown(tmp_path, backlog=down), [])).text)
+    text = "".join(parsed(index_page(shown(tmp_path, backlog=down), {})).text)
     assert "Unknown: the database is down" in text
     assert "No report was rendered yet." in text
     assert "search run" in text
@@ -81,7 +81,7 @@ def test_nothing_known_is_said_not_zeroed(tmp_path):
 
 def test_a_run_without_verdict_says_so(tmp_path):
     write(tmp_path, "1", search_run(n_failed=1))
-    text = "".join(parsed(index_page(shown(tmp_path), [])).text)
+    text = "".join(parsed(index_page(shown(tmp_path), {})).text)
     assert "No verdict: 1 of 4 queries failed" in text
 
 
@@ -89,7 +89,7 @@ def test_a_baseline_of_another_gold_set_gives_no_points(tmp_path):
     document = search_run(with_delta=True)
     document["delta"] |= {"is_comparable": False, "reasons": ["another gold set"], "metrics": {}}
     write(tmp_path, "1", document)
-    tags = parsed(index_page(shown(tmp_path), []))
+    tags = parsed(index_page(shown(tmp_path), {}))
     assert "Not comparable with the baseline: another gold set" in "".join(tags.text)
     assert tags.rows[1][4] == "—"
 
@@ -102,7 +102,7 @@ def test_hostile_text_stays_text(tmp_path):
     document["metrics"][HOSTILE] = document["metrics"]["Recall@20"]
     write(tmp_path, "1", document)
     write(tmp_path, "2<script>", "{")
-    page = index_page(shown(tmp_path), [HOSTILE])
+    page = index_page(shown(tmp_path), {HOSTILE: True})
     assert "script" not in parsed(page).found
     assert "<script" not in page
     assert "\u202e" not in page

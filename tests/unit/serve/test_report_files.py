@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.serve.app import CONTENT_TYPES, find_report, list_pages
+from retrieval_eval.serve.app import CONTENT_TYPES, find_report, list_pages, run_without_details
 
 
 @pytest.fixture
@@ -82,8 +82,28 @@ def test_pages_are_listed_by_address(reports):
     (reports / "b & c" / "ä#.HTML").write_text("x")
     (reports / "out").symlink_to(reports.parent / "reports-2")
     (reports / "out.html").symlink_to(reports.parent / "secret.html")
-    assert list_pages(reports) == ["b%20%26%20c/%C3%A4%23.HTML", "run-1/index.html"]
-    assert list_pages(reports / "none") == []
+    assert list(list_pages(reports)) == ["b%20%26%20c/%C3%A4%23.HTML", "run-1/index.html"]
+    assert list_pages(reports / "none") == {}
+
+
+def test_only_the_page_of_a_run_can_have_details_that_are_missing(reports):
+    details = "run-1/details/index.html"
+    assert run_without_details(reports, details) is None
+    (reports / "run-1" / "run_report.ipynb").write_text("{}")
+    assert run_without_details(reports, details) == reports.resolve() / "run-1"
+    assert list_pages(reports)["run-1/index.html"]
+    (reports / "other").symlink_to(reports / "run-1")
+    others = (
+        "other/details/index.html",
+        "run-1/details/",
+        "run-1/details/a.csv",
+        "details/index.html",
+    )
+    for path in (*others, "../reports/run-1/details/index.html"):
+        assert run_without_details(reports, path) is None, path
+    (reports / "run-1" / "details").mkdir()
+    (reports / details).write_text("details")
+    assert run_without_details(reports, details) is None
 
 
 PIECES = ["..", ".", "run-1", "index.html", "secret.html", "/", "\\", "\0", "%2e", "folder", "x"]

@@ -1,8 +1,9 @@
 """Tool dialects: the tool names of harnesses and MCP servers, one table each.
 
-Each module of this folder declares one table. Another distribution adds one with an entry point
-of the group ``retrieval_eval.dialects`` whose object is a :class:`Dialect`; a server's entry has
-the server's name.
+The table of a harness stands with its formats, in ``agents.traces.formats``; this folder has those
+of what no format is of. Another distribution adds one with an entry point of the group
+``retrieval_eval.dialects`` whose object is a :class:`Dialect`; a server's entry has the server's
+name.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Final, Literal
 
@@ -167,10 +169,18 @@ class _Dialects(Registry[Dialect]):
         return super().add(name, entry)
 
 
+_FOLDERS: Final = {
+    __name__: [*__path__],
+    "retrieval_eval.agents.traces.formats": [str(Path(__file__).parents[1] / "formats")],
+}
+_MODULES: Final = [
+    (module.name, package) for package, path in _FOLDERS.items() for module in iter_modules(path)
+]
+
 DIALECTS = _Dialects(
     "retrieval_eval.dialects",
     "tool dialect",
-    tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),
+    tuple(f"{package}.{name}" for name, package in sorted(_MODULES)),
 )
 
 

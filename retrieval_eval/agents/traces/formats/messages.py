@@ -16,9 +16,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.dialects import dialect_of, started_sub_agents
-from retrieval_eval.agents.traces.dialects.openhands import HARNESS as OPENHANDS
-from retrieval_eval.agents.traces.dialects.openhands import SDK as OPENHANDS_SDK
 from retrieval_eval.agents.traces.formats import FORMATS, OF_VIBE, DocumentFormat, LineFormat
+from retrieval_eval.agents.traces.formats.openhands import HARNESS as OPENHANDS
+from retrieval_eval.agents.traces.formats.openhands import SDK as OPENHANDS_SDK
 from retrieval_eval.agents.traces.reading import (
     Reading,
     Unreadable,

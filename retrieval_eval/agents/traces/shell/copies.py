@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.results.mentions import looks_like_file
 from retrieval_eval.agents.traces.shell.plan import Operand, operands_of
-from retrieval_eval.agents.traces.shell.programs.writers import WITH_VALUE
+from retrieval_eval.agents.traces.shell.programs.readers import WITH_VALUE
 from retrieval_eval.agents.traces.shell.steps import Invocation, Options, is_absolute, scan, words
 from retrieval_eval.paths import TEMPORARY
 from retrieval_eval.records import RawTarget

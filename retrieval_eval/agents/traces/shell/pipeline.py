@@ -25,9 +25,9 @@ from retrieval_eval.agents.traces.shell.programs.readers import (
     plan_awk,
     plan_sed,
     tail_spans,
+    written,
 )
 from retrieval_eval.agents.traces.shell.programs.scripts import INTERPRETERS
-from retrieval_eval.agents.traces.shell.programs.writers import written
 from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, literal, printed, scan, words
 from retrieval_eval.records import Access
 

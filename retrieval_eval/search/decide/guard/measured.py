@@ -140,7 +140,7 @@ def measure(
     found = _measured(threshold, run, baseline, ids, resampling)
     if found.faults or found.not_applied or not _rests_on_claims(threshold.metric, baseline, run):
         return found
-    from retrieval_eval.search.claims.coverage import why_advisory
+    from retrieval_eval.search.claims import why_advisory
 
     why = why_advisory([*baseline.runs, *run.runs])
     if why and threshold.required:

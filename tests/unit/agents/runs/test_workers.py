@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.agents.runs import away, evaluate, workers
+from retrieval_eval.agents.runs import away, evaluate
 from retrieval_eval.agents.runs.away import engine_for, run_on
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.schema import faults, kind_of
@@ -114,7 +114,7 @@ def test_processes_that_cannot_begin_are_no_fault_of_an_item(tmp_path):
 
 PARENT = """
 import os, time
-from retrieval_eval.agents.runs.workers import Processes
+from retrieval_eval.agents.runs.away import Processes
 if __name__ == "__main__":
     pool = Processes(1)
     print(pool.submit(os.getpid).result(), flush=True)
@@ -143,7 +143,7 @@ GUILTY = "task-one__0000040"
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "_PAYS", 32)
+    monkeypatch.setattr(away, "_PAYS", 32)
     write_task(tmp_path / "benchmarks", "task-one", ["src/a.py"])
     for number in range(N_TRIALS):
         write_trial(

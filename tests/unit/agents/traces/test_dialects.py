@@ -84,7 +84,7 @@ def test_another_distribution_adds_a_dialect(tmp_path):
 def test_the_order_of_dialects_does_not_depend_on_what_is_imported_first():
     program = (
         "import sys, importlib\n"
-        "package = 'retrieval_eval.agents.traces.dialects'\n"
+        "package = 'retrieval_eval.agents.traces.formats'\n"
         "for name in sys.argv[1:]: importlib.import_module(f'{package}.{name}')\n"
         "from retrieval_eval.agents.traces.dialects import DIALECTS\n"
         "print(*DIALECTS, sep='|')"

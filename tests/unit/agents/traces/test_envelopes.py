@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.dialects import gemini_cli, inspect_ai, openhands
+from retrieval_eval.agents.traces.formats import gemini_cli, inspect_log, openhands
 from retrieval_eval.agents.traces.tools import interpret
 from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
 
@@ -22,9 +22,9 @@ SAVED = (
     ("answer", "name", "command", "text", "shown"),
     [
         # Inspect puts what a command wrote to stderr before the rest, with an empty line between.
-        (inspect_ai.answer, "bash", "echo bad >&2; cat a.py", "bad\n\nx\n", "bad\nx\n"),
-        (inspect_ai.answer, "bash", "cat a.py b.py", f"{ABSENT}\n\nx\n", f"{ABSENT}\nx\n"),
-        (inspect_ai.answer, "bash", "cat a.py", "x\n\ny\n", "x\n\ny\n"),
+        (inspect_log.answer, "bash", "echo bad >&2; cat a.py", "bad\n\nx\n", "bad\nx\n"),
+        (inspect_log.answer, "bash", "cat a.py b.py", f"{ABSENT}\n\nx\n", f"{ABSENT}\nx\n"),
+        (inspect_log.answer, "bash", "cat a.py", "x\n\ny\n", "x\n\ny\n"),
         (
             gemini_cli.answer,
             "run_shell_command",

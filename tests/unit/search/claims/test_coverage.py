@@ -10,8 +10,13 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_run import Claims, SearchRun
 from retrieval_eval.schema import faults
-from retrieval_eval.search.claims import ClaimsRequest, measure_claims, with_claims
-from retrieval_eval.search.claims.coverage import Draft, claims_of
+from retrieval_eval.search.claims import (
+    ClaimsRequest,
+    Draft,
+    claims_of,
+    measure_claims,
+    with_claims,
+)
 from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement, open_judge
 from retrieval_eval.search.demo import JUDGE
 from retrieval_eval.search.gold.corpus import Corpus, Document

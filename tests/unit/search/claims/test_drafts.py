@@ -5,7 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.claims.coverage import Draft, read_drafts
+from retrieval_eval.search.claims import Draft, read_drafts
 
 
 def written(path, *rows):

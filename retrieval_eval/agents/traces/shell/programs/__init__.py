@@ -21,12 +21,17 @@ from retrieval_eval.agents.traces.shell.programs.listing import (
     plan_tree,
 )
 from retrieval_eval.agents.traces.shell.programs.readers import (
+    ALL_OPERANDS,
     AWKS,
+    LAST_OPERAND,
     READERS,
+    plan_apply_patch,
     plan_awk,
     plan_head,
+    plan_patch,
     plan_reader,
     plan_sed,
+    plan_writer,
 )
 from retrieval_eval.agents.traces.shell.programs.remote import (
     CLIENTS,
@@ -38,13 +43,6 @@ from retrieval_eval.agents.traces.shell.programs.scripts import (
     INTERPRETERS,
     plan_script,
     plan_source,
-)
-from retrieval_eval.agents.traces.shell.programs.writers import (
-    ALL_OPERANDS,
-    LAST_OPERAND,
-    plan_apply_patch,
-    plan_patch,
-    plan_writer,
 )
 from retrieval_eval.agents.traces.shell.steps import Invocation, words
 

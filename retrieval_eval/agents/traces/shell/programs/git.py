@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
 from retrieval_eval.agents.traces.shell.programs.listing import plan_search
-from retrieval_eval.agents.traces.shell.programs.writers import destinations, patched_files, written
+from retrieval_eval.agents.traces.shell.programs.readers import destinations, patched_files, written
 from retrieval_eval.agents.traces.shell.steps import (
     Arg,
     Invocation,

@@ -16,7 +16,7 @@ from retrieval_eval.agents.traces.shell.plan import (
     operands_of,
     reader,
 )
-from retrieval_eval.agents.traces.shell.programs.writers import written
+from retrieval_eval.agents.traces.shell.programs.readers import written
 from retrieval_eval.agents.traces.shell.steps import Arg, Invocation, words
 
 INTERPRETERS: Final = re.compile(

@@ -6,8 +6,8 @@ import pytest
 
 from retrieval_eval.agents.events.calls import read_calls
 from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.traces.dialects.codex import answer
 from retrieval_eval.agents.traces.formats import read_lines
+from retrieval_eval.agents.traces.formats.codex import answer
 from retrieval_eval.agents.traces.merge import join_trace, join_transcripts
 from retrieval_eval.agents.traces.tokens import accumulate, count_tokens
 from retrieval_eval.io.files import Line

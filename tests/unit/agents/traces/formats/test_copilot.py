@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.dialects.copilot_cli import answer
 from retrieval_eval.agents.traces.formats import read_lines
+from retrieval_eval.agents.traces.formats.copilot import answer
 from retrieval_eval.agents.traces.tokens import accumulate, count_tokens
 from retrieval_eval.agents.traces.tools import interpret
 from retrieval_eval.io.files import Line

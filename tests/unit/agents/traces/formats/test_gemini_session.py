@@ -5,8 +5,8 @@ import json
 import pytest
 
 from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.traces.dialects.gemini_cli import answer
 from retrieval_eval.agents.traces.formats import read_document, read_lines
+from retrieval_eval.agents.traces.formats.gemini_cli import answer
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
 

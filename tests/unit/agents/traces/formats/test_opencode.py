@@ -6,8 +6,8 @@ import pytest
 
 from retrieval_eval.agents.events.calls import read_calls
 from retrieval_eval.agents.traces import read_trace
-from retrieval_eval.agents.traces.dialects.opencode import answer
 from retrieval_eval.agents.traces.formats import read_document, read_lines
+from retrieval_eval.agents.traces.formats.opencode import answer
 from retrieval_eval.agents.traces.served import is_refusal
 from retrieval_eval.agents.traces.tokens import count_tokens
 from retrieval_eval.agents.traces.tools import interpret

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from retrieval_eval.agents.traces.dialects.swe_agent import call_of
 from retrieval_eval.agents.traces.formats import read_document
+from retrieval_eval.agents.traces.formats.swe_agent import call_of
 from retrieval_eval.agents.traces.tools import interpret
 from retrieval_eval.records import CUT_HERE
 

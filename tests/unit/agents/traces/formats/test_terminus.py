@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.dialects.terminus import Terminal
-from retrieval_eval.agents.traces.formats.atif import read_atif
+from retrieval_eval.agents.traces.formats.atif import Terminal, read_atif
 from retrieval_eval.records import CUT_HERE
 
 PROMPT = "root@5f1c:/app# "
