@@ -255,7 +255,7 @@ def table_lines(rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> list
 
 
 SHORT: Final = 25
-"""Lines that a command prints of one result unless it is asked for more."""
+"""Lines that a command prints of one result, unless with --verbose."""
 
 
 def print_short(
