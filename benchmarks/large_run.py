@@ -100,7 +100,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
 
 
 def evaluate_all(root: Path, jobs: int) -> None:
-    from retrieval_eval.agents.runs import evaluate
+    from retrieval_eval.agents.runs.evaluate import evaluate
 
     folders = {"runs_root": root / "runs", "benchmarks_root": root / "benchmarks"}
     evaluate(["large"], **folders, output_dir=root, jobs=jobs)

@@ -22,7 +22,7 @@ from typing import Any
 
 from rounds import OURS, Row, alternating, compared, processor_of
 
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.demo import write_demo
 from retrieval_eval.report.notebook_files import notebook
 

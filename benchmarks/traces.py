@@ -29,7 +29,7 @@ from time import process_time
 
 from rounds import OURS, Row, Task, alternating, compared, processor_of
 
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.agents.runs.layout import artefact_stems, default_benchmarks_root
 from retrieval_eval.agents.runs.trial import Job, documents, evaluate_trial
 from retrieval_eval.agents.traces import NoTraceError, read_trace

@@ -28,7 +28,7 @@ from retrieval_eval.values import Value
 if TYPE_CHECKING:
     from retrieval_eval.agents.events import extract_events
     from retrieval_eval.agents.metrics import measure
-    from retrieval_eval.agents.runs import evaluate
+    from retrieval_eval.agents.runs.evaluate import evaluate
     from retrieval_eval.agents.study import associate, compare, tasks_needed
     from retrieval_eval.agents.traces import read_trace
     from retrieval_eval.agents.truth import load_ground_truth
@@ -70,7 +70,7 @@ distribution.refuse_conflict()
 _LAZY = {
     "associate": "retrieval_eval.agents.study",
     "compare": "retrieval_eval.agents.study",
-    "evaluate": "retrieval_eval.agents.runs",
+    "evaluate": "retrieval_eval.agents.runs.evaluate",
     "evaluate_rankings": "retrieval_eval.ranking",
     "extract_events": "retrieval_eval.agents.events",
     "load_ground_truth": "retrieval_eval.agents.truth",

@@ -11,6 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^@&:\"'=/])")
@@ -173,6 +174,9 @@ def encodable(value: Any) -> Any:
     ('a\\ud800', ['b', None])
     """
     if isinstance(value, list):
+        with suppress(TypeError):  # of what is no text
+            if "".join(value).isascii():
+                return value
         return [encodable(item) for item in value]
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -7,21 +7,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+from tests.studies import impact_document
+
 BASELINE, MCP = "baseline-local-direct", "mcp-remote-direct"
-METRICS = (
-    "file_recall",
-    "mrr",
-    "ndcg@10",
-    "ttfr_seconds",
-    "ttfr_tokens",
-    "context_efficiency",
-    "util_read_overlap_with_relevant_files",
-    "reward",
-    "cost_usd",
-    "elapsed_seconds",
-    "total_tokens",
-)
-LOWER = {"ttfr_seconds", "ttfr_tokens", "cost_usd", "elapsed_seconds", "total_tokens"}
 LABELS = (
     "missed_key_evidence",
     "unused_correct_retrieval",
@@ -29,7 +17,6 @@ LABELS = (
     "ambiguity_near_miss",
     "wrong_evidence_used",
 )
-TIERS = ("none", "below half", "half or more", "all")
 CATEGORIES = ("file_read", "code_search", "file_search", "file_write", "other")
 
 
@@ -46,16 +33,14 @@ def write_run(
     n_without_ground_truth: int = 0,
     shift: float = 0.15,
     excluded: tuple[dict[str, Any], ...] = (),
-    changes: dict[str, Any] | None = None,
     has_mcp_answers: bool = True,
     seed: int = 7,
 ) -> Path:
     """Write the artefacts of an invented run and return its ``retrieval_events`` folder.
 
     ``shift`` is added to the recall of every config after the first. The first tasks lack a
-    trace, the next ones ground truth. ``changes`` replaces members of every stored comparison.
-    Trials of a config named for MCP called a server, which answered unless ``has_mcp_answers`` is
-    False.
+    trace, the next ones ground truth. Trials of a config named for MCP called a server, which
+    answered unless ``has_mcp_answers`` is False.
     """
     dice = random.Random(seed)
     folder = root / run_id / "retrieval_events"
@@ -92,7 +77,7 @@ def write_run(
                 }
             )
     _write(folder / "run_retrieval_summary.json", summary(run_id, trials, excluded))
-    _write(folder / "run_impact_analysis.json", impact(run_id, documents, configs, changes))
+    _write(folder / "run_impact_analysis.json", impact_document(documents, seed=1))
     return folder
 
 
@@ -253,254 +238,6 @@ def summary(
             }
             for config in {t["config_name"] for t in trials}
         },
-    }
-
-
-def impact(
-    run_id: str,
-    documents: list[dict[str, Any]],
-    configs: tuple[str, ...],
-    changes: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return an impact analysis of the first config with every other; intervals are made up."""
-    found = [_comparison(documents, configs[0], c) | (changes or {}) for c in configs[1:]]
-    return {
-        "schema_version": "2.0",
-        "generated_at": "2026-01-02T03:04:05Z",
-        "run_ids": [run_id],
-        "association_only": True,
-        "comparisons": found,
-        "associations": [
-            {
-                "retrieval_metric": "file_recall",
-                "outcome_metric": outcome,
-                "scope": scope,
-                "group": group,
-                "n": len(documents),
-                "computable": True,
-                "reason": None,
-                "spearman_r": 0.4,
-                "ci_low": 0.1,
-                "ci_high": 0.6,
-                "p_value": 0.01,
-                "q_value": 0.02,
-                "clusters": len(documents) // 2,
-                "sign_change": False,
-                "interpretation": "",
-            }
-            for outcome in ("reward", "cost_usd")
-            for scope, group in (("pooled", None), *(("config", c) for c in configs))
-        ],
-        "family": {"m": 2, "method": "bh"},
-        "tiers": [_tier(config, tier) for config in configs for tier in TIERS],
-        "calibration": [
-            _cell(config, own) for config in configs for own in ("none", "some", "all")
-        ],
-        "time_to_first_relevant": [
-            _first_hit(config, unit, len(documents) // max(1, len(configs)))
-            for unit in ("seconds", "tokens", "calls")
-            for config in configs
-        ],
-        "parameters": {"seed": 1, "n_resamples": 10, "confidence": 0.95},
-    }
-
-
-def value_of(document: dict[str, Any], metric: str) -> float | None:
-    """Return a metric of a metrics document."""
-    files = document["file_level_metrics"]
-    if metric == "ndcg@10":
-        return files.get("ndcg", {}).get("10")
-    for block in (files, document["outcome"], document["utilization_probes"]):
-        if metric in block:
-            return block[metric] if files["computable"] or block is document["outcome"] else None
-    return None
-
-
-def _comparison(documents: list[dict[str, Any]], first: str, second: str) -> dict[str, Any]:
-    sides: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-    for document in documents:
-        p = document["provenance"]
-        sides.setdefault((p["benchmark"], p["task_name"]), {})[p["config_name"]] = document
-    pairs = []
-    for (benchmark, task), by_config in sides.items():
-        metrics = {}
-        for metric in METRICS:
-            a, b = (value_of(by_config[c], metric) for c in (first, second))
-            difference = None if a is None or b is None else b - a
-            metrics[metric] = {"baseline": a, "comparison": b, "difference": difference}
-        pairs.append({"task_name": task, "benchmark": benchmark, "metrics": metrics})
-    return {
-        "baseline_config": first,
-        "comparison_config": second,
-        "computable": True,
-        "reason": None,
-        "n_tasks_baseline": len(sides),
-        "n_tasks_comparison": len(sides),
-        "n_pairs": len(pairs),
-        "excluded": [],
-        "metrics": {metric: _result(metric, pairs) for metric in METRICS},
-        "pairs": pairs,
-        **_judged(pairs, (first, second)),
-    }
-
-
-def _judged(pairs: list[dict[str, Any]], arms: tuple[str, str]) -> dict[str, Any]:
-    """Return verdict, gate, ledger and what else a comparison says of itself."""
-    headline = _result("file_recall", pairs)
-    n = headline["n_pairs"]
-    arm = {"trials": len(pairs) + 1, "removed": {"degraded_trace": 1}, "unmatched": {}}
-    viewed = {m: _result(m, pairs) for m in ("file_recall", "mrr")}
-    views = ("accessed", "opened", "structured", "listing_discounted")
-    return {
-        "verdict": "too_few_pairs" if n < 6 else "better",
-        "verdict_metric": "file_recall",
-        "verdict_reason": "file recall: made up",
-        "gate": {"passed": True, "failed": [], "rules": [rule("degraded_trace", arms, n=2)]},
-        "ledger": {
-            "baseline": arm | {"used": len(pairs)},
-            "comparison": arm | {"used": len(pairs)},
-            "n_pairs": len(pairs),
-        },
-        "views": {view: viewed | {"verdict": "better"} for view in views},
-        "flips": [],
-        "discrimination": [
-            {"metric": m, "status": "discriminates", "detail": "made up", "with": None}
-            for m in METRICS
-        ],
-        "difference_associations": [
-            {
-                "retrieval_metric": "file_recall",
-                "outcome_metric": "reward",
-                "n": n,
-                "computable": n >= 3,
-                "reason": None if n >= 3 else "too_few_values",
-                "spearman_r": 0.3 if n >= 3 else None,
-                "ci_low": -0.2,
-                "ci_high": 0.7,
-                "p_value": 0.2,
-                "q_value": 0.4,
-            }
-        ],
-        "slices": [_slice("suite", s, pairs) for s in sorted({p["benchmark"] for p in pairs})]
-        + [_slice("n_ground_truth_files", "6 to 10 files", pairs[:3])],
-    }
-
-
-def rule(
-    name: str, arms: tuple[str, ...], *, n: int, failed: bool = False, detail: str | None = None
-) -> dict[str, Any]:
-    """Return a rule of the gate that found ``n`` trials, taken from the arms in turn."""
-    return {
-        "name": name,
-        "meaning": f"what {name} means",
-        "count": n,
-        "n_removed": n,
-        "share_removed": 0.1,
-        "failed": failed,
-        "detail": detail,
-        "trials": [
-            {
-                "config_name": arms[i % len(arms)],
-                "task_name": f"task-{i:03d}",
-                "trial_name": f"task-{i:03d}__x",
-            }
-            for i in range(n)
-        ],
-    }
-
-
-def _slice(dimension: str, level: str, pairs: list[dict[str, Any]]) -> dict[str, Any]:
-    chosen = pairs if dimension != "suite" else [p for p in pairs if p["benchmark"] == level]
-    found = _result("file_recall", chosen)
-    keys = ("mean_baseline", "mean_comparison", "mean_difference", "ci_low", "ci_high")
-    return {
-        "dimension": dimension,
-        "level": level,
-        "n_pairs": found["n_pairs"],
-        "interpretable": found["n_pairs"] >= 5,
-        **{key: found.get(key) for key in keys},
-    }
-
-
-def _tier(config: str, tier: str) -> dict[str, Any]:
-    n = 4 if tier == "none" else 6
-    mean = {"none": 0.1, "below half": 0.3, "half or more": 0.6, "all": 0.9}[tier]
-    return {
-        "config_name": config,
-        "tier": tier,
-        "n": n,
-        "interpretable": n >= 5,
-        "mean_reward": mean,
-        "ci_low": mean - 0.1,
-        "ci_high": mean + 0.1,
-    }
-
-
-def _cell(config: str, opened: str) -> dict[str, Any]:
-    number = ("none", "some", "all").index(opened)
-    return {
-        "config_name": config,
-        "dimension": "all",
-        "level": "all",
-        "opened": opened,
-        "n": 4 if number == 2 else 7,
-        "interpretable": number != 2,
-        "mean_reward": 0.1 + 0.3 * number,
-        "ci_low": 0.3 * number,
-        "ci_high": 0.2 + 0.3 * number,
-    }
-
-
-def _first_hit(config: str, unit: str, n: int) -> dict[str, Any]:
-    scale = {"seconds": 1.0, "tokens": 1000.0, "calls": 0.1}[unit]
-    n_never = n // 4
-    times = [scale * 10 * (i + 1) for i in range(n - n_never)]
-    return {
-        "config_name": config,
-        "unit": unit,
-        "n": n,
-        "n_hit": n - n_never,
-        "n_never": n_never,
-        "share_never": n_never / n if n else None,
-        "share_never_low": 0.1,
-        "share_never_high": 0.5,
-        "median": times[(n + 1) // 2 - 1] if times and n else None,
-        "median_low": scale * 10,
-        "median_high": None,
-        "curve": [[time, (i + 1) / n] for i, time in enumerate(times)],
-    }
-
-
-def _result(metric: str, pairs: list[dict[str, Any]]) -> dict[str, Any]:
-    sides = [p["metrics"][metric] for p in pairs]
-    known = [s for s in sides if s["difference"] is not None]
-    n = len(known)
-    base = {
-        "direction": "lower_is_better" if metric in LOWER else "higher_is_better",
-        "n_pairs": n,
-        "computable": n >= 3,
-        "reason": None if n >= 3 else "too_few_pairs",
-    }
-    if n < 3:
-        return base
-    mean = sum(s["difference"] for s in known) / n
-    spread = max(abs(s["difference"] - mean) for s in known) / n**0.5 or 0.01
-    sign = -1 if metric in LOWER else 1
-    return base | {
-        "mean_baseline": sum(s["baseline"] for s in known) / n,
-        "mean_comparison": sum(s["comparison"] for s in known) / n,
-        "mean_difference": mean,
-        "estimate": mean,
-        "ci_low": mean - spread,
-        "ci_high": mean + spread,
-        "p_value": 0.04,
-        "p_holm": 0.3 if metric in LOWER else 0.04,
-        "n_clusters": 2,
-        "cluster_by": "suite",
-        "wins": sum(sign * s["difference"] > 0 for s in known),
-        "ties": sum(s["difference"] == 0 for s in known),
-        "losses": sum(sign * s["difference"] < 0 for s in known),
-        "smallest_detectable": 2 * spread,
     }
 
 

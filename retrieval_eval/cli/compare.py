@@ -41,6 +41,8 @@ from retrieval_eval.values import DEFAULT_SEED, counted
 if TYPE_CHECKING:
     from retrieval_eval.agents.runs.comparison import SidesCompared
 
+_MOST_NOTES: Final = 8
+
 _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 
 
@@ -167,6 +169,10 @@ def compare(
             echo(impact.pairs_left_out.sentence)
         if not impact.comparisons:
             echo("only one configuration: there is nothing to compare")
+        for note in found.unused[:_MOST_NOTES]:
+            _print_text(f"note: {note}", 2)
+        if (n_more := len(found.unused) - _MOST_NOTES) > 0:
+            echo(f"  {n_more} notes more: retrieval-eval evaluate")
     if is_reported:
         # Under --json the standard output is one document.
         keep = KeepUnchanged()

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from retrieval_eval.agents.runs import Evaluation, RunEvaluation, evaluate_saved
-from retrieval_eval.agents.runs import evaluate as evaluate_runs
+from retrieval_eval.agents.runs.evaluate import Evaluation, RunEvaluation, evaluate_saved
+from retrieval_eval.agents.runs.evaluate import evaluate as evaluate_runs
 from retrieval_eval.cli.common import (
     FILE,
     FOLDER,

@@ -238,7 +238,7 @@ def _is_as_written(data: bytes) -> bool:
     return view[end:] == _BEFORE_DIGEST + digest.hexdigest().encode() + b'"}'
 
 
-def _record_of(data: bytes, struct: type[AnyRecord]) -> AnyRecord | None:
+def record_as_written(data: bytes, struct: type[AnyRecord]) -> AnyRecord | None:
     """Return the record that a file holds as it was written, or None where it may be another."""
     if not _is_as_written(data):
         return None
@@ -281,7 +281,7 @@ def read_record(path: Path, root: Path, struct: type[AnyRecord]) -> AnyRecord:
         When the file cannot be read, is damaged, is of another major version or no such document.
     """
     data, problem = read_bytes(path, root)
-    if problem is None and (record := _record_of(data, struct)) is not None:
+    if problem is None and (record := record_as_written(data, struct)) is not None:
         return record
     name = label(path, root)
     return _converted(_artefact(name, str(path), data, problem), data, struct, name)
@@ -292,7 +292,7 @@ def record_in(data: bytes, struct: type[AnyRecord], name: str) -> AnyRecord:
 
     Raises ``SchemaError`` as :func:`read_record` does.
     """
-    if (record := _record_of(data, struct)) is not None:
+    if (record := record_as_written(data, struct)) is not None:
         return record
     return _converted(_artefact(name, name, data, None), data, struct, name)
 
@@ -356,7 +356,7 @@ def kept_record(
     if not probe(path.is_file):
         return Kept()
     data, problem = read_bytes(path, root)
-    if problem is None and (record := _record_of(data, struct)) is not None:
+    if problem is None and (record := record_as_written(data, struct)) is not None:
         is_same = getattr(record, "input_fingerprint", None) == fingerprint
         return Kept(record, data) if is_same else Kept()
     found = Json(None, problem) if problem is not None else json_in(data, label(path, root))

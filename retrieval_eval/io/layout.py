@@ -38,6 +38,7 @@ EXCLUSION_REASONS: dict[str, str] = {
     "unreadable": "the folder cannot be read",
     "nothing_recorded": "the folder is named like a trial but holds neither result nor trace",
     "nothing_named": "the row names no trace or no task",
+    "unreadable_row": "the row cannot be read",
     "repeated": "another row is the same trial",
     "no_trace": "the trial has no trace here",
 }

@@ -18,6 +18,8 @@ Role = Literal["control", "treatment", "unstated"]
 Clustering = Literal["repository", "suite", "task"]
 Missing = Literal["unknown", "failure"]
 Family = Literal["stated_pair", "all_pairs"]
+Rewards = Literal["recorded", "none"]
+"""Whether the trials of a study were scored."""
 Treatment = Literal["model", "harness", "tools", "prompt", "agent"]
 """What two arms are meant to differ in; an agent is harness and model together."""
 
@@ -70,6 +72,9 @@ class Design(Record, frozen=True, kw_only=True):
             "(agent: harness and model together); null where none is stated or inferred"
         ),
     ] = NULL
+    rewards: Annotated[
+        Rewards, about("none: no trial of the study was scored, so that none lacks a reward")
+    ] = "recorded"
     reward_scale: Annotated[
         dict[str, tuple[float, float] | None],
         about("Lowest and highest reward by suite; null where the scale is not known"),

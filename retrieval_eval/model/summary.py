@@ -131,5 +131,8 @@ class RunSummary(Record, frozen=True, kw_only=True):
     configs: Annotated[dict[str, ConfigSummary], about("Aggregates by configuration")]
     trials: Annotated[tuple[TrialEntry, ...], about("Every trial with artefacts")]
     excluded: Annotated[tuple[ExcludedFolder, ...], about("Every folder left out")]
+    notes: Annotated[
+        tuple[str, ...], about("What tables of trials or truth state and is not used")
+    ] = EMPTY_LIST
     input_fingerprint: InputFingerprint = None
     body_sha256: BodyDigest = None

@@ -56,8 +56,15 @@ def value_text(metric: str, value: float | None) -> str:
     return rate(value, _DIGITS.get(metric, metric_name(metric).digits))
 
 
+def has_no_truth(study: Comparison) -> bool:
+    """Return whether no task says what was to be found, so that nothing can be scored."""
+    return bool(study.trials) and all(trial.lacks_ground_truth for trial in study.trials)
+
+
 def label_of(study: Comparison) -> str:
     """Return the state of a comparison in a word or two."""
+    if has_no_truth(study):
+        return "not scored"
     if is_small(study):
         return counted(len(study.trials), "trial")
     if not study.comparison:
@@ -73,6 +80,8 @@ def headline(study: Comparison) -> dict[str, str]:
 
 def headline_of(study: Comparison) -> str:
     """Return the sentence of the answer, without a full stop."""
+    if has_no_truth(study):
+        return "No task states what was to be found"
     if is_small(study):
         return _few(study.trials)
     if not study.comparison:
@@ -112,6 +121,12 @@ def _title(record: ComparisonDocument) -> str:
     result = record.metrics.get(record.verdict_metric)
     lead = deciding_estimate(result) if result is not None else None
     if record.verdict == "too_few_pairs" and (result is None or not has_no_estimate(result)):
+        untold = next((r.count for r in record.gate.rules if r.name == "no_ground_truth"), 0)
+        if untold and not (lead and lead.n):
+            return (
+                "No task that both ran states what was to be found: name a --truth, or with "
+                "--metric what needs none, such as reward"
+            )
         n = counted(lead.n if lead else 0, "matched task")
         return f"Too few matched tasks for a verdict: {n} of at least {MIN_PAIRS_FOR_P}"
     if record.verdict == "no_verdict" or lead is None or lead.estimate is None:
@@ -175,6 +190,10 @@ def _answer(study: Comparison) -> Block:
     label, title = label_of(study), headline_of(study)
     sentences: list[str] = []
     record, tone = study.record, ""
+    if has_no_truth(study):
+        n = counted(len(study.trials), "session")
+        said = f"{n} read. To score them, name a table of what each task expects with --truth."
+        return Block("answer", title, (said,), (), (("Verdict", label),), tone)
     if study.why_not:
         sentences.append(_reason(study))
     else:
@@ -207,7 +226,7 @@ def _others(study: Comparison) -> tuple[Exhibit, ...]:
 def _reason(study: Comparison) -> str:
     record = study.record
     if study.withheld:
-        asked = words.treatment_asked(record)
+        asked = words.statement_asked(record)
         return f"{words.failed_sentence(record)}{f' {asked}' if asked else ''}"
     if is_small(study):
         tasks = counted(len({t.task for t in study.trials}), "task")
@@ -268,7 +287,7 @@ def lines_of(
     lines = [f"{names[1]} (B) against {names[0]} (A)"] if len(names) > 1 else names[:1]
     lines += _wrapped(f"{label_of(study).upper()}: {headline_of(study)}", width, "", 2)
     if study.withheld:
-        lines += _wrapped(_reason(study), width, "  ", 3)
+        lines += _wrapped(_reason(study), width, "  ", 5)
     elif not study.why_not:
         lines += _rows(record, metrics)
         for said in risks(study, "AB"):
@@ -286,7 +305,9 @@ def lines_of(
 
 def _wrapped(text: str, width: int, start: str, most: int) -> list[str]:
     indent = " " * (len(start) if start.strip() else len(start) or 2)
-    found = textwrap.wrap(text, width, initial_indent=start, subsequent_indent=indent)
+    found = textwrap.wrap(
+        text, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
+    )
     return found if len(found) <= most else [*found[: most - 1], f"{found[most - 1].rstrip()} …"]
 
 

@@ -18,8 +18,8 @@ from retrieval_eval.agents.events.evidence import evidence
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.escape import encodable
-from retrieval_eval.io.artefacts import read_artefact, record_in
-from retrieval_eval.io.files import probe
+from retrieval_eval.io.artefacts import read_artefact, record_as_written, record_in
+from retrieval_eval.io.files import probe, read_bytes
 from retrieval_eval.io.remote import Place
 from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
@@ -100,6 +100,9 @@ def _read_member(
 def _read(folder: Path | Place, name: str, struct: type[AnyRecord], remedy: str) -> AnyRecord:
     if isinstance(folder, Place):
         return record_in(folder.read([name])[0], struct, f"{folder}/{name}")
+    data, problem = read_bytes(folder / name, folder)
+    if problem is None and (record := record_as_written(data, struct)) is not None:
+        return record
     found = read_artefact(folder / name, folder)
     if found.problem is not None:
         raise BadInputError(f"{folder}: {found.problem}; {remedy}")
@@ -180,7 +183,10 @@ def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row
     truth = document.ground_truth
     repositories = _aligned(truth.repositories, len(truth.files))
     statuses = _statuses(document, repositories)
-    certainty = {(f.path, f.repository): c for f, c in evidence(trial_events(document)).items()}
+    certainty: dict[tuple[str, str | None], str] = {}
+    if document.coverage.recall_width != 0:  # what is stated to leave nothing open needs no look
+        found = evidence(trial_events(document))
+        certainty = {(f.path, f.repository): c for f, c in found.items()}
     edits = truth.expected_edit_files
     return [
         {

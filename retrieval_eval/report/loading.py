@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from retrieval_eval.agents.metrics import DEFAULT_K
-from retrieval_eval.agents.runs import evaluate
 from retrieval_eval.agents.runs.comparison import analyse, relabelled, run_labels
-from retrieval_eval.agents.runs.evaluate import Evaluation
+from retrieval_eval.agents.runs.evaluate import Evaluation, evaluate
 from retrieval_eval.agents.study.stated import Given, Stated, stated_from, text_of
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
@@ -40,6 +39,9 @@ from retrieval_eval.search.gold.relabel import read_mapping
 from retrieval_eval.search.run.document import load_search_run, named_run
 from retrieval_eval.values import DEFAULT_SEED
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 PathLike = str | Path | None
 T = TypeVar("T")
 BACKLOG: Final = (*STATUSES, "other")
@@ -68,10 +70,10 @@ def kept_loaded() -> Iterator[None]:
 
 
 def load_run(
-    run_ids: str | Path | Sequence[str | Path],
+    run_ids: str | Path | Sequence[str | Path] | pd.DataFrame,
     *,
     runs_root: PathLike = None,
-    benchmarks_root: PathLike = None,
+    benchmarks_root: PathLike | pd.DataFrame = None,
     output_dir: PathLike = None,
     baseline_config: str | None = None,
     mcp_config: str | None = None,
@@ -93,7 +95,8 @@ def load_run(
     Parameters
     ----------
     run_ids
-        Run ids, paths or URLs; a text may hold several, separated by commas. The id ``demo``
+        Run ids, paths or URLs; a text may hold several, separated by commas. Or a frame of trials,
+        as a table states them (``benchmarks_root`` may be one of truth). The id ``demo``
         without ``runs_root`` writes the built-in demonstration and reads that.
     runs_root, benchmarks_root, output_dir
         As for :func:`retrieval_eval.evaluate`; empty text counts as None. The demonstration goes
@@ -136,7 +139,10 @@ def load_run(
     NothingToEvaluateError
         When no run holds a trial.
     """
-    names = split_run_ids(run_ids)
+    names: list[Any] = [run_ids] if hasattr(run_ids, "to_dict") else split_run_ids(run_ids)
+    truth: Any = benchmarks_root
+    is_frame = hasattr(truth, "to_dict")
+    truth = truth if is_frame else _path(truth)
     meant = stated_from(design or None)
     parameters: dict[str, Any] = {
         "k_values": list(k_values),
@@ -144,7 +150,7 @@ def load_run(
         "baseline_config": baseline_config or None,
         "mcp_config": mcp_config or None,
         "runs_root": runs_root or None,
-        "benchmarks_root": benchmarks_root or None,
+        "benchmarks_root": None if is_frame else benchmarks_root or None,
         "output_dir": output_dir or None,
     }
     stated = _names(mcp_configs)
@@ -158,7 +164,7 @@ def load_run(
         evaluation = evaluate(
             names,
             runs_root=_path(runs_root),
-            benchmarks_root=_path(benchmarks_root),
+            benchmarks_root=truth,
             output_dir=_path(output_dir),
             k_values=_whole_numbers(k_values),
             jobs=jobs,

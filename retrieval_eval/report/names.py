@@ -13,6 +13,7 @@ from msgspec import structs
 from retrieval_eval import values
 from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.agents.study.verdict import Headline, apparent, deciding_estimate
+from retrieval_eval.io.layout import EXCLUSION_REASONS
 from retrieval_eval.model.gold import SOURCE_WORDS
 from retrieval_eval.model.impact import PairedEstimate, PairedStatistics
 from retrieval_eval.ranking.measures import DEFINITIONS
@@ -245,15 +246,6 @@ LABELS: Final[dict[str, tuple[str, str]]] = {
 """Error label to its printed name and the name of its denominator."""
 
 
-EXCLUSIONS: Final[dict[str, str]] = {
-    "skipped_name": "its name marks it as archived, broken or otherwise not to be evaluated",
-    "link": "it is a link, and links are not followed",
-    "nothing_recorded": "it is named like a trial but holds no result and no trace",
-    "unreadable": "the folder cannot be read",
-}
-"""Why discovery leaves a folder out, in words."""
-
-
 def metric_name(metric: str) -> MetricName:
     """Return how ``metric`` is printed; an unknown one is printed as it is named."""
     return _named(BY_NAME[metric]) if metric in BY_NAME else MetricName(metric, "", 2, "")
@@ -267,7 +259,7 @@ def reason_sentence(reason: str | None) -> str:
     >>> reason_sentence("no_writes")
     'the agent wrote no file'
     """
-    known = REASONS | EXCLUSIONS
+    known = EXCLUSION_REASONS | REASONS
     return known.get(reason or "", reason or "no reason was recorded")
 
 

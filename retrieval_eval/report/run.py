@@ -15,6 +15,7 @@ from msgspec import structs
 
 from retrieval_eval.agents.metrics import DEFAULT_K
 from retrieval_eval.agents.runs.layout import IMPACT_FILE, SUMMARY_FILE
+from retrieval_eval.agents.runs.trial import collecting_rarely
 from retrieval_eval.agents.study.associations import association_label
 from retrieval_eval.agents.study.compare import Comparison, compare
 from retrieval_eval.agents.study.frames import (
@@ -381,16 +382,17 @@ class Run(Measured):
         """The frames that event documents give, and the ground truth of each trial as rows."""
         events: list[Row] = []
         truths: list[list[Row]] = []
-        for trial in self.trial_files:
-            document = trial.events()
-            rows = event_rows(document, trial.identity)
-            events += [row | {"arguments": None} for row in rows] if self.privacy else rows
-            truths.append(ground_truth_rows(document, trial.identity))
-        return (
-            make_frame(events, _COLUMNS["events"]),
-            make_frame([row for own in truths for row in own], _COLUMNS["ground_truth"]),
-            truths,
-        )
+        with collecting_rarely():
+            for trial in self.trial_files:
+                document = trial.events()
+                rows = event_rows(document, trial.identity)
+                events += [row | {"arguments": None} for row in rows] if self.privacy else rows
+                truths.append(ground_truth_rows(document, trial.identity))
+            return (
+                make_frame(events, _COLUMNS["events"]),
+                make_frame([row for own in truths for row in own], _COLUMNS["ground_truth"]),
+                truths,
+            )
 
     @handed_out
     def errors(self) -> pd.DataFrame:
@@ -633,22 +635,32 @@ class Run(Measured):
 
     @property
     def left_out(self) -> Block:
-        """The trials and folders that are in no number, each with the reason."""
+        """The trials and folders that are in no number, and what was stated and is not used."""
         rows = [
             (f"{row['task_name']} ({row['config_name']})", row["state"].partition(": ")[2])
             for row in plain_rows(self.trials)
             if row["file_recall"] is None
         ]
         rows += [
-            (f"{row['path']}", reason_sentence(row["reason"])) for row in plain_rows(self.excluded)
+            (row["path"] or "a row", _why_left_out(row["reason"], row["detail"]))
+            for row in plain_rows(self.excluded)
         ]
-        if not rows:
+        unused = [one for summary in self.summaries for one in summary.notes]
+        if not rows and not unused:
             nothing = Empty("left-out", "No trial and no folder was left out.", is_expected=True)
             return Block("section", exhibits=(nothing,))
+        said = f"Left out: {counted(len(rows), 'trial or folder', 'trials and folders')}"
+        alike = Counter(why for _, why in rows)
+        many = {why: n for why, n in alike.items() if n > MOST_LEFT_OUT}
+        rows = [(f"{n} of them", why) for why, n in many.items()] + [
+            row for row in rows if row[1] not in many
+        ]
         points = tuple((visible(name, 90), visible(why, 160)) for name, why in rows[:MOST_LEFT_OUT])
         more = len(rows) - len(points)
-        said = f"Left out: {counted(len(rows), 'trial or folder', 'trials and folders')}"
         said += f", {more} of them in trials.csv and excluded.csv" if more else ""
+        points += tuple(("stated", visible(one, 250)) for one in unused[:MOST_LEFT_OUT])
+        if (more := len(unused) - MOST_LEFT_OUT) > 0:
+            said += f". Of what was stated and is not used, {more} are named by evaluate alone"
         return Block("section", "", (f"{said}.",), points=points)
 
     @property
@@ -704,6 +716,11 @@ class Run(Measured):
 
 MOST_LEFT_OUT: Final = 12
 MOST_OTHER_PAIRS: Final = 2
+
+
+def _why_left_out(reason: str, detail: str | None) -> str:
+    """Return why something was left out; of a folder in a tree the detail is only its place."""
+    return detail if detail and " " in detail else reason_sentence(reason)
 
 
 def _listed(names: Sequence[str], limit: int = 4) -> str:

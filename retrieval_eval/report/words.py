@@ -160,8 +160,8 @@ _FAULTS: Final = {"model": {"model_differs"}, "harness": {"harness_version_diffe
 """What fails where arms differ in what is compared, and the design does not say so."""
 
 
-def treatment_asked(record: ComparisonDocument) -> str | None:
-    """Return how to state that what failed the gate is the question, where it may be that.
+def statement_asked(record: ComparisonDocument) -> str | None:
+    """Return how to state that what failed the gate is meant so, where it may be.
 
     The rule about harnesses sees no trial that the one about models removed: of arms that differ
     in both it fails only once the model is stated to be the question.
@@ -171,6 +171,8 @@ def treatment_asked(record: ComparisonDocument) -> str | None:
     every = _FAULTS | {"agent": set().union(*_FAULTS.values())}
     asked = next((name for name, faults in every.items() if failed == faults), None)
     place = f"[study] of {PROJECT_FILE}"
+    if set(record.gate.failed) == {"missing_verifier_result"}:
+        return f'If no trial of the study was scored, state rewards = "none" in {place}.'
     return asked and f'If that is the question, state treatment = "{asked}" in {place}.'
 
 

@@ -7,21 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from retrieval_eval.agents.study.compare import compare
 from retrieval_eval.cli import run
-from retrieval_eval.cli.compare import _exit_code
-from tests import studies
-from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.runs import write_task, write_trial
 
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
-        monkeypatch.delenv(name, raising=False)
     write_task(tmp_path / "benchmarks", "task-one", ["src/a.py", "src/b.py"])
     for config, reads in (("baseline", ["src/x.py"]), ("mcp", ["src/x.py", "src/a.py"])):
         write_trial(tmp_path / "runs" / "run-1", config, "task-one", reads)
@@ -90,17 +83,6 @@ def test_validate_rejects_unknown_documents(tree, capsys, content, message):
     (tree / "x.json").write_text(content)
     assert run(["validate", "x.json"]) == 3
     assert message in capsys.readouterr().out
-
-
-def test_a_trial_is_shown_step_by_step_and_nothing_is_written(tree, capsys):
-    before = sorted(tree.rglob("*"))
-    path = "runs/run-1/mcp/2026-01-05__10-00-00/task-one__aaaaaaa"
-    assert run(["trace", path]) == 0
-    text = capsys.readouterr().out
-    assert "mcp · task-one" in text
-    assert "file recall 0.50 (1 of 2)" in text
-    assert "src/a.py" in text
-    assert sorted(tree.rglob("*")) == before
 
 
 def test_the_recall_of_a_cut_trace_is_printed_as_a_lower_bound(tree, capsys):
@@ -210,7 +192,6 @@ def test_compare_with_too_little_is_no_verdict(study, capsys):
     assert "only one configuration" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_compare_writes_the_comparison_as_a_page(study, capsys):
     """The page gives the difference that the command prints, whichever way the sides are named."""
     options = ["--output-dir", "out", "--report"]
@@ -355,19 +336,3 @@ def test_event_documents_are_not_overwritten_by_their_own_evaluation(tree, capsy
     assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
     assert run(["evaluate", "--from-events", "out", "--output-dir", "out"]) == 3
     assert "is one of the documents that are read" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "code"),
-    [
-        (("better",), 0),
-        (("equivalent", "no_detectable_difference"), 0),
-        (("worse", "no_verdict"), 1),
-        (("better", "fragile"), 2),
-        (("too_few_pairs",), 2),
-        ((), 2),
-    ],
-)
-def test_the_exit_code_of_a_comparison_follows_its_verdicts(verdicts, code):
-    record = compare(studies.study(8), "baseline", "mcp").record
-    assert _exit_code([replace(record, verdict=verdict) for verdict in verdicts]) == code

@@ -15,8 +15,6 @@ from tests.runs import write_task, write_trial
 def tree(tmp_path, monkeypatch):
     """A run of eight tasks: the second arm finds more, through a server."""
     monkeypatch.chdir(tmp_path)
-    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
-        monkeypatch.delenv(name, raising=False)
     for number in range(8):
         task = f"task-{number:03d}"
         write_task(tmp_path / "benchmarks", task, ["src/a.py", "src/b.py"])

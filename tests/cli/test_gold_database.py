@@ -38,16 +38,6 @@ def test_bootstrap_writes_the_default_file_and_says_what_changed(filled, tmp_pat
     assert (tmp_path / "data/eval/gold-set.jsonl").read_bytes() == first
 
 
-def test_gold_toml_names_tables_columns_and_scores(filled, tmp_path):
-    filled.run("ALTER TABLE search_logs RENAME TO queries", "ALTER TABLE queries RENAME query TO q")
-    (tmp_path / "gold.toml").write_text(
-        "[bootstrap.tables]\nsearch_logs = 'queries'\n[bootstrap.scores]\n3 = 2\n"
-        "[bootstrap.columns]\nquery = 'q'\npractice_area = ''\n"
-    )
-    _run(bootstrap, "--gold", "gold.jsonl", "--database", filled.url)
-    assert json.loads((tmp_path / "gold.jsonl").read_text())["relevant"] == {"d1": 2}
-
-
 def test_bootstrap_without_a_database(filled):
     done = CliRunner().invoke(bootstrap, ())
     assert done.exit_code == 2  # click's own; the group turns usage errors into 64

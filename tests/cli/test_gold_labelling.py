@@ -24,7 +24,10 @@ def _run(command, *arguments):
 
 @pytest.fixture
 def demo(tmp_path):
-    return write_search_demo(tmp_path / "demo")
+    found = write_search_demo(tmp_path / "demo")
+    rows = found.gold.read_text("utf-8").splitlines(keepends=True)
+    found.gold.write_text("".join(rows[:40]), "utf-8")
+    return found
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
 import pytest
 
 from retrieval_eval.cli import run
@@ -16,15 +15,6 @@ import os
 
 DOCUMENTS = {"f1": "a red apple", "f2": "an apple", "f3": "a plum that is blue"}
 
-BROKEN = {
-    "": lambda docs: docs,
-    "nan": lambda docs: [(doc, float("nan")) for doc, _ in docs],
-    "text": lambda docs: [(doc, str(score)) for doc, score in docs],
-    "mixed": lambda docs: [*docs, "f9"],
-    "twice": lambda docs: [*docs, *docs],
-    "unknown": lambda docs: [(f"{doc}#1", score) for doc, score in docs],
-}
-
 class Words:
     def search(self, query, *, corpus, k):
         if query == os.environ.get("FAIL_ON"):
@@ -33,7 +23,9 @@ class Words:
         found = {doc: len(words & set(text.split())) for doc, text in DOCUMENTS.items()}
         ranked = sorted(found.items(), key=lambda item: item[1], reverse=True)
         ranked = [(doc, score) for doc, score in ranked if score]
-        return BROKEN[os.environ.get("BREAK_BY", "")](ranked)[:k]
+        if os.environ.get("BROKEN"):
+            ranked = [(doc, float("nan")) for doc, _ in ranked]
+        return ranked[:k]
 
     def first_stage(self, query, *, corpus, k):
         return [(doc, -place) for place, doc in enumerate(DOCUMENTS)][:k]
@@ -54,7 +46,7 @@ GOLD = [
 def tree(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FAIL_ON", raising=False)
-    monkeypatch.delenv("BREAK_BY", raising=False)
+    monkeypatch.delenv("BROKEN", raising=False)
     (tmp_path / "words_of_a_test.py").write_text(RETRIEVER)
     write_gold(tmp_path, GOLD)
     return tmp_path
@@ -125,34 +117,6 @@ def test_the_loop_of_baseline_and_delta(tree, capsys):
     assert json.loads(captured.out)["queries_top1_changed"] == ["q2"]
     assert "is now the run" in captured.err
     assert json.loads((tree / "data/eval/baseline.json").read_text())["label"] == "after"
-
-
-def test_a_failed_query_is_recorded_and_gives_exit_code_2(tree, capsys, monkeypatch):
-    monkeypatch.setenv("FAIL_ON", "blue plum")
-    assert run(COMMAND) == 2
-    text = capsys.readouterr().out
-    assert "No verdict: 1 of 2 queries failed" in text
-    (path,) = reports(tree)
-    assert "ConnectionError: refused" in json.loads(path.read_text())["queries"][1]["error"]
-    assert run(["search", "baseline", "--update", str(path)]) == 2
-    assert "cannot be the baseline: 1 of 2 queries failed" in capsys.readouterr().err
-    assert not (tree / "data/eval/baseline.json").exists()
-
-
-def test_the_command_and_the_function_have_the_same_defaults():
-    from retrieval_eval.cli.search import baseline
-    from retrieval_eval.cli.search import run as command
-    from retrieval_eval.search.change.baseline import DEFAULT_BASELINE
-    from retrieval_eval.search.measure import DEFAULT_GOLD, DEFAULT_OUT
-    from retrieval_eval.search.run import DEFAULT_DEPTH, DEFAULT_K
-
-    at = click.Context(command)
-    default = {option.name: option.get_default(at) for option in command.params}
-    assert (default["gold_path"], default["out"]) == (DEFAULT_GOLD, DEFAULT_OUT)
-    assert default["depth"] == DEFAULT_DEPTH
-    assert default["k_values"] == ",".join(map(str, DEFAULT_K))
-    (replaced,) = (o for o in baseline.params if o.name == "baseline")
-    assert replaced.get_default(at) == DEFAULT_BASELINE
 
 
 @pytest.mark.parametrize(
@@ -247,8 +211,7 @@ def test_the_backlog_of_the_environment_is_counted_and_never_stops_a_run(tree, c
     assert run([*COMMAND, "--backlog", "sqlite:///absent.db"]) == 3
 
 
-@pytest.mark.parametrize("how", ["nan", "text", "mixed", "twice", "unknown"])
-def test_answers_that_cannot_be_trusted_leave_no_verdict_anywhere(tree, capsys, monkeypatch, how):
+def test_answers_that_cannot_be_trusted_leave_no_verdict_anywhere(tree, capsys, monkeypatch):
     rows = [
         {"id": f"n{n}", "query": f"plum {n}", "corpus": "fruit", "answerable": False}
         for n in range(15)
@@ -261,7 +224,7 @@ def test_answers_that_cannot_be_trusted_leave_no_verdict_anywhere(tree, capsys, 
     assert "not checked" not in capsys.readouterr().out
     assert run(["search", "baseline", "--update", "sound"]) == 0
     kept = (tree / "data/eval/baseline.json").read_bytes()
-    monkeypatch.setenv("BREAK_BY", how)
+    monkeypatch.setenv("BROKEN", "yes")
     capsys.readouterr()
 
     assert run([*command, "--label", "broken", "--json"]) == 2

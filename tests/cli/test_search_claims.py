@@ -6,7 +6,8 @@ import pytest
 
 from retrieval_eval.cli import run
 from retrieval_eval.search.demo import JUDGE
-from tests.local_server import body, local_server, says
+from tests.local_server import local_server, says
+from tests.rechunking import write_rows
 
 GOLD = [
     {"id": "q1", "query": "how long are copies kept", "relevant": {"d1": 2}, "source": "chair"},
@@ -28,19 +29,14 @@ CORPUS_FILE = "data/eval/corpus.jsonl"
 KEY = "sk-a-secret-of-this-test"
 
 
-def lines(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("JUDGE_KEY", KEY)
-    lines(tmp_path / "data/eval/gold-set.jsonl", GOLD)
-    lines(tmp_path / "data/eval/corpus.jsonl", CORPUS)
-    lines(tmp_path / "drafts.jsonl", DRAFTS)
+    write_rows(tmp_path / "data/eval/gold-set.jsonl", GOLD)
+    write_rows(tmp_path / "data/eval/corpus.jsonl", CORPUS)
+    write_rows(tmp_path / "drafts.jsonl", DRAFTS)
     assert run(["search", "run", "--retriever", "bm25:data/eval/corpus.jsonl"]) == 0
     (path,) = (tmp_path / "data/eval").glob("eval-report-*.json")
     path.rename(tmp_path / "run.json")
@@ -104,7 +100,7 @@ def test_human_labels_are_compared_with_the_judge(tree, capsys):
         {"claim": "Copies are kept for 31 days", "block": "d1", "supported": False},
         {"claim": "It listens on 443", "block": "d2", "supported": True},
     ]
-    lines(tree / "labels.jsonl", labels)
+    write_rows(tree / "labels.jsonl", labels)
     assert run([*COMMAND, "--human-labels", "labels.jsonl"]) == 0
     text = capsys.readouterr().out
     # The judge does not know that "It" is the port: seen 2/3, by chance 4/9, so kappa is 0.4.
@@ -129,18 +125,6 @@ def test_a_model_judges_and_is_not_asked_again(tree, capsys):
     assert KEY not in "".join(capsys.readouterr())
 
 
-def test_a_judge_that_fails_three_times_fails_the_run(tree, capsys):
-    before = files(tree)
-    with local_server(body(f"no {KEY}".encode(), 503)) as server:
-        command = [*COMMAND, *HTTP, "--judge-option", f"base_url={server.url}"]
-        assert run([*command, "--judge-option", "concurrency=1"]) == 2
-        assert len(server.requests) == 3
-    shown = capsys.readouterr()
-    assert "answered 503 Service Unavailable: no *** (3 tries); the run fails" in shown.err
-    assert KEY not in shown.err + shown.out
-    assert files(tree) == before
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -157,7 +141,7 @@ def test_a_judge_that_fails_three_times_fails_the_run(tree, capsys):
     ],
 )
 def test_bad_input_is_named_and_nothing_written(tree, capsys, arguments, code, message):
-    lines(tree / "other.jsonl", [{**GOLD[0], "relevant": {"d2": 1}}, GOLD[1]])
+    write_rows(tree / "other.jsonl", [{**GOLD[0], "relevant": {"d2": 1}}, GOLD[1]])
     before = files(tree)
     assert run([*COMMAND, *arguments]) == code
     assert message in capsys.readouterr().err

@@ -11,6 +11,7 @@ from retrieval_eval.io.files import write_bytes
 from retrieval_eval.model import json_schema
 from retrieval_eval.schema import faults
 from retrieval_eval.search.run.document import run_bytes
+from tests.rechunking import write_rows
 from tests.searches import answer, gold_query, gold_set, run_of
 
 GOLD = gold_set(
@@ -176,23 +177,10 @@ def test_noise_of_finished_runs(tree, capsys):
     assert run(["validate", "data/eval/noise.json"]) == 0
 
 
-def test_one_run_named_twice_is_no_repeat(tree, capsys):
-    path = tree / "data/eval/eval-report-1.json"
-    (tree / "baseline.json").write_bytes(path.read_bytes())
-    for again in ("before", "baseline.json"):
-        assert run(["search", "noise", "before", "after", again, "--out", "n.json"]) == 2
-        assert "run 3 is run 1 again" in capsys.readouterr().err
-    assert not (tree / "n.json").exists()
-
-
 def test_noise_of_repeats_writes_no_report(tree, capsys):
-    (tree / "documents.jsonl").write_text(
-        "".join(json.dumps({"id": d, "text": f"{d} apple"}) + "\n" for d in "abx")
-    )
-    rows = [{"id": "q1", "query": "apple", "corpus": "default", "relevant": ["a"]}]
-    (tree / "gold.jsonl").write_text(
-        "".join(json.dumps({**row, "source": "chair"}) + "\n" for row in rows)
-    )
+    write_rows(tree / "documents.jsonl", ({"id": d, "text": f"{d} apple"} for d in "abx"))
+    row = {"id": "q1", "query": "apple", "corpus": "default", "relevant": ["a"]}
+    write_rows(tree / "gold.jsonl", [row | {"source": "chair"}])
     command = ["search", "noise", "--retriever", "bm25:documents.jsonl", "--gold", "gold.jsonl"]
     before = sorted((tree / "data/eval").iterdir())
     assert run([*command, "--repeats", "2", "--out", "noise.json", "--json"]) == 0
@@ -203,13 +191,10 @@ def test_noise_of_repeats_writes_no_report(tree, capsys):
 
 
 def test_the_retriever_of_a_run_is_asked_again_as_the_run_was(tree, capsys):
-    (tree / "documents.jsonl").write_text(
-        "".join(json.dumps({"id": d, "text": f"{d} one two three"}) + "\n" for d in "abxyz")
-    )
-    rows = [{"id": "q1", "query": "one", "corpus": "default", "relevant": ["a"]}]
-    (tree / "data/eval/gold-set.jsonl").write_text(
-        "".join(json.dumps({**row, "source": "chair"}) + "\n" for row in rows)
-    )
+    texts = ({"id": d, "text": f"{d} one two three"} for d in "abxyz")
+    write_rows(tree / "documents.jsonl", texts)
+    row = {"id": "q1", "query": "one", "corpus": "default", "relevant": ["a"]}
+    write_rows(tree / "data/eval/gold-set.jsonl", [row | {"source": "chair"}])
     asked = ["--retriever", "bm25:documents.jsonl", "--option", "k1=0.5", "--depth", "30"]
     assert run(["search", "run", *asked, "--label", "first", "--floor", "0.001"]) == 0
     capsys.readouterr()

@@ -7,7 +7,6 @@ import pytest
 
 from retrieval_eval.cli import run
 from retrieval_eval.schema import faults
-from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.report.search_made import BACKLOG, artefact, delta, shortened, write
 
 pytestmark = pytest.mark.slow
@@ -20,7 +19,6 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_a_search_run_is_reported_by_its_label(place, capsys):
     newest = artefact(label="newest", delta=delta(), backlog=BACKLOG)
     write(place / "data" / "eval", newest, "eval-report-20260106T100000Z.json")
@@ -30,7 +28,6 @@ def test_a_search_run_is_reported_by_its_label(place, capsys):
     assert "3 of 11 pending" in html
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_two_search_runs_make_the_page_of_their_difference(place, capsys):
     path = write(place, shortened(artefact(label="now")))
     before = write(place, shortened(artefact(label="before")), "before.json")
@@ -41,7 +38,6 @@ def test_two_search_runs_make_the_page_of_their_difference(place, capsys):
     assert "--trials does not go with a search run" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_a_report_of_an_unchanged_run_is_not_made_again(place, capsys):
     asked = ["report", str(write(place, artefact(label="same"))), "--renderer", "embedded"]
     page = place / "reports/search/same/index.html"
@@ -59,7 +55,6 @@ def test_a_report_of_an_unchanged_run_is_not_made_again(place, capsys):
 
 
 @pytest.mark.extra
-@pytest.mark.usefixtures("without_kernel")
 def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert run(["demo", "search", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
@@ -97,7 +92,6 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert (place / "reports/history/index.html").is_file()
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_what_lies_beside_the_gold_set_is_found_without_being_named(place):
     from retrieval_eval.demo import write_search_demo
 

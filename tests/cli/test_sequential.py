@@ -10,8 +10,6 @@ from tests.runs import write_task, write_trial
 
 def test_looks_are_given_beside_the_fixed_interval(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
-        monkeypatch.delenv(name, raising=False)
     truth = ["src/a.py", "src/b.py", "src/c.py", "src/d.py"]
     for i in range(7):
         write_task(tmp_path / "benchmarks", f"task-{i}", truth)

@@ -28,8 +28,6 @@ class Words:
 @pytest.fixture(autouse=True)
 def tree(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
-        monkeypatch.delenv(name, raising=False)
     run_dir = tmp_path / "runs" / f"run{EVIL}"
     write_task(tmp_path / "benchmarks", "task-one", ["src/a.py"])
     for config in ("baseline", CONFIG):

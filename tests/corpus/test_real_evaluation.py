@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval import associate, compare
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.agents.study import impact_analysis
 from retrieval_eval.agents.study.stated import kept_design
 from retrieval_eval.model import to_builtins

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.report import Run, notebook_files, render
 from retrieval_eval.report import loading as loading_module
 from retrieval_eval.report.notebook_files import read_notebook

@@ -13,6 +13,7 @@ import pytest
 from retrieval_eval.errors import BadInputError, RenderError
 from retrieval_eval.report.execute import Kernel, check_outputs, execute
 from tests.notebooks.test_notebooks import FIRST, LESSONS, PUBLIC, REPORTS, name
+from tests.rechunking import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -88,19 +89,15 @@ def test_the_public_study_finds_what_its_source_states(real_study, desk, kernel,
             }
             for task in tasks
         ]
-        _write_lines(desk / f"{arm}.jsonl", rows)
+        write_rows(desk / f"{arm}.jsonl", rows)
     truth = [{"task": task["id"], "files": task["edit_files"]} for task in tasks]
-    _write_lines(desk / "truth.jsonl", truth)
+    write_rows(desk / "truth.jsonl", truth)
     given = {name: f"{arm}.jsonl" for name, arm in arms.items()} | {"truth": "truth.jsonl"}
     found = outputs_of(execute(PUBLIC, desk / "out.ipynb", given, kernel=kernel))
     assert all(found)
     text = "\n".join(o["data"].get("text/html", "") for outputs in found for o in outputs)
     for stated in ("saturated", "0.66", "0.52", "0.049", "50 matched tasks"):
         assert stated in text
-
-
-def _write_lines(path: Path, rows: list[dict[str, object]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def a_notebook(path: Path, source: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from itertools import pairwise
 
 import pytest
@@ -83,7 +82,7 @@ def test_the_curve_rises_from_one_control_to_the_other_and_holds_the_area(low, h
 
 
 @given(SCORES, SCORES, st.randoms(use_true_random=False))
-def test_neither_order_nor_scale_of_scores_matters_to_the_area(low, high, chance: random.Random):
+def test_neither_order_nor_scale_of_scores_matters_to_the_area(low, high, chance):
     assume(low and high)
     queries = queries_of(low, high)
     shuffled = list(queries)

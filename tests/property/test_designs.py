@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.agents.metrics.catalog import BY_NAME
@@ -67,7 +67,6 @@ def plain(arm):
 
 
 @given(statements())
-@settings(max_examples=150, deadline=None)
 def test_what_is_stated_is_read_back_from_its_text(stated):
     text = text_of(stated)
     text.encode()

@@ -52,9 +52,7 @@ def seen(trial: TrialEvents) -> set[Any]:
 
 
 @given(calls, st.integers(1, 3), losses, st.sampled_from(["claude-code", "other-agent"]))
-def test_losing_results_or_ids_makes_no_access_certain(
-    made: list[Call], per_step: int, lost: list[tuple[int, str]], agent: str
-) -> None:
+def test_losing_results_or_ids_makes_no_access_certain(made, per_step, lost, agent):
     whole = atif(made, agent=agent, per_step=per_step)
     cut = copy.deepcopy(whole)
     results = [r for step in cut["steps"] for r in step["observation"]["results"]]
@@ -80,9 +78,7 @@ def test_losing_results_or_ids_makes_no_access_certain(
 
 
 @given(calls, st.integers(0, 7))
-def test_a_history_without_its_beginning_never_passes_for_a_whole_one(
-    made: list[Call], n_lost: int
-) -> None:
+def test_a_history_without_its_beginning_never_passes_for_a_whole_one(made, n_lost):
     document = atif(made)
     _, before = read(document)
     summary = {

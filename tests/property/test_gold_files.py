@@ -201,6 +201,7 @@ def kept(query):
     )
 
 
+@COSTLY
 @given(one_corpus())
 def test_what_trec_does_not_lose_comes_back(written):
     gold = GoldSet(tuple(written), "f")
@@ -215,6 +216,7 @@ def test_what_trec_does_not_lose_comes_back(written):
         assert found.notes == ()
 
 
+@COSTLY
 @given(one_corpus(), st.dictionaries(ID, st.tuples(TEXT, TEXT), max_size=3))
 def test_what_beir_does_not_lose_comes_back(written, others):
     judged = [doc for query in written for doc in query.relevant]

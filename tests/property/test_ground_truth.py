@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from retrieval_eval.agents.truth.workspace import OwnOutputs, stated_outputs
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.values import REASONS
+from tests.conftest import COSTLY
 
 NAMES = """
     files required_files buggy_files entries steps file_references patterns fix_files
@@ -45,8 +45,9 @@ JSON = st.recursive(
 SEGMENTS = st.text("abcXYZ019._-+()@", min_size=1, max_size=8).filter(lambda s: s.strip("."))
 
 
+@COSTLY
 @given(st.lists(JSON, min_size=6, max_size=6), st.text(max_size=200))
-def test_no_document_makes_the_chain_raise(documents: list[Any], text: str) -> None:
+def test_no_document_makes_the_chain_raise(documents, text):
     names = ("ground_truth", "oracle_answer", "expected_defects", "expected_changes", "task_spec")
     with tempfile.TemporaryDirectory() as folder:
         task = Path(folder)
@@ -67,7 +68,7 @@ def test_no_document_makes_the_chain_raise(documents: list[Any], text: str) -> N
 
 
 @given(JSON, JSON)
-def test_no_document_makes_the_outcome_raise(result: Any, metrics: Any) -> None:
+def test_no_document_makes_the_outcome_raise(result, metrics):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "result.json").write_text(json.dumps(result))
         (Path(folder) / "task_metrics.json").write_text(json.dumps(metrics))
@@ -80,14 +81,14 @@ def test_no_document_makes_the_outcome_raise(result: Any, metrics: Any) -> None:
 
 
 @given(st.lists(SEGMENTS, min_size=2, max_size=5), st.sampled_from(["", "^"]))
-def test_an_escaped_path_is_literal_again(segments: list[str], start: str) -> None:
+def test_an_escaped_path_is_literal_again(segments, start):
     path = "/".join([*segments, "f.py"])
     escaped = "".join(f"\\{c}" if c in ".-+()" else c for c in path)
     assert literal_path(f"{start}{escaped}$") == path
 
 
 @given(st.lists(SEGMENTS, min_size=1, max_size=4), st.data())
-def test_a_diff_names_what_it_changes(segments: list[str], data: st.DataObject) -> None:
+def test_a_diff_names_what_it_changes(segments, data):
     old = "/".join(segments)
     new = data.draw(st.sampled_from([old, f"{old}.moved"]))
     body = data.draw(st.lists(st.sampled_from(["+x", "+-- a/no.py", "+++ b/no.py"]), max_size=4))
@@ -98,7 +99,7 @@ def test_a_diff_names_what_it_changes(segments: list[str], data: st.DataObject) 
 
 
 @given(st.text())
-def test_text_readers_take_any_text(text: str) -> None:
+def test_text_readers_take_any_text(text):
     assert all("/" in path for path in path_like(text))
     assert all(OwnOutputs([place]).includes(place) for place in stated_outputs(text))
     assert sum(map(len, heredocs(text))) <= len(text) + 1
@@ -106,6 +107,6 @@ def test_text_readers_take_any_text(text: str) -> None:
 
 
 @given(st.lists(st.text("a<-'\"\nEOF ", max_size=12), max_size=8))
-def test_here_documents_never_overlap(lines: list[str]) -> None:
+def test_here_documents_never_overlap(lines):
     script = "\n".join(lines)
     assert sum(map(len, heredocs(script))) <= len(script)

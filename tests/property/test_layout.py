@@ -45,9 +45,7 @@ TASK_INDEX = index(*TASKS)
 
 
 @given(st.sampled_from(TASKS), PREFIXES, st.none() | SUFFIXES, st.booleans())
-def test_a_decorated_name_means_its_task(
-    task: str, prefix: str, suffix: str | None, upper: bool
-) -> None:
+def test_a_decorated_name_means_its_task(task, prefix, suffix, upper):
     assume(prefix or suffix is None or not suffix.isalpha())
     name = task.upper() if upper else task
     raw = f"{prefix}{name}" + (f"_{suffix}" if suffix else "")
@@ -57,7 +55,7 @@ def test_a_decorated_name_means_its_task(
 
 
 @given(st.sampled_from(TASKS), PREFIXES, SUFFIXES)
-def test_a_cut_name_means_its_task_or_nothing(task: str, prefix: str, suffix: str) -> None:
+def test_a_cut_name_means_its_task_or_nothing(task, prefix, suffix):
     raw = f"{prefix}{task}_{suffix}"[:CUT_LENGTH]
     assume(len(raw) == CUT_LENGTH)
     assume(prefix or not suffix.isalpha())
@@ -67,7 +65,7 @@ def test_a_cut_name_means_its_task_or_nothing(task: str, prefix: str, suffix: st
 
 
 @given(st.text(max_size=50))
-def test_any_name_has_an_answer(raw: str) -> None:
+def test_any_name_has_an_answer(raw):
     found = TASK_INDEX.resolve(raw)
     assert (found.task is None) is (found.reason is not None)
     steps = list(undecorated(raw))
@@ -77,7 +75,7 @@ def test_any_name_has_an_answer(raw: str) -> None:
 
 
 @given(st.lists(WORDS, min_size=1, max_size=4, unique=True), WORDS)
-def test_a_name_is_never_shortened_by_words_alone(names: list[str], word: str) -> None:
+def test_a_name_is_never_shortened_by_words_alone(names, word):
     raw = f"{names[0]}_{word}"
     tasks = index(*names)
     found = tasks.resolve(raw).task
@@ -104,9 +102,7 @@ TRIALS = st.lists(
 
 
 @given(TRIALS)
-def test_every_trial_is_found_once_whatever_the_levels(
-    trials: list[tuple[list[str], str, bool]],
-) -> None:
+def test_every_trial_is_found_once_whatever_the_levels(trials):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for levels, name, has_result in trials:

@@ -6,7 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.agents.runs.trial import Job, documents
@@ -79,7 +79,6 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=150)
 @given(TRAJECTORY, LINES, ANY_JSON, ANY_JSON, ANY_JSON)
 def test_untrusted_json_of_any_shape(trajectory, lines, result, metrics, ground_truth):
     with tempfile.TemporaryDirectory() as folder:

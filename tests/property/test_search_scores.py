@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 
 import pytest
 from hypothesis import given
@@ -47,7 +46,7 @@ def run_parts(drawn, *, is_failing=lambda number: False):
 
 @COSTLY
 @given(QUERIES, st.integers(0, 7), st.randoms(use_true_random=False))
-def test_scores_are_bounded_counted_once_and_of_no_order(drawn, failed, chance: random.Random):
+def test_scores_are_bounded_counted_once_and_of_no_order(drawn, failed, chance):
     gold, answers = run_parts(drawn, is_failing=lambda n: n == failed)
     shuffled = list(answers)
     chance.shuffle(shuffled)

@@ -40,9 +40,7 @@ outputs = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(LINES)).map(
 
 
 @given(commands, outputs | st.none(), st.booleans(), st.booleans(), st.sampled_from([None, "/w"]))
-def test_any_text_is_analysed(
-    command: str, output: str | None, is_error: bool, is_truncated: bool, cwd: str | None
-) -> None:
+def test_any_text_is_analysed(command, output, is_error, is_truncated, cwd):
     shells = ShellSession(cwd), ShellSession(cwd)
     analysis, again = (
         shell.analyse(command, output, is_error=is_error, is_truncated=is_truncated)
@@ -62,7 +60,7 @@ def test_any_text_is_analysed(
 
 
 @given(commands)
-def test_without_its_result_a_command_leaves_nothing_certain(command: str) -> None:
+def test_without_its_result_a_command_leaves_nothing_certain(command):
     analysis = ShellSession("/w").analyse(command, None)
     assert {target.doubt for e in analysis.events for target in e.targets} <= {
         "no_result",
@@ -72,7 +70,7 @@ def test_without_its_result_a_command_leaves_nothing_certain(command: str) -> No
 
 
 @given(st.lists(st.sampled_from(WORDS)).map(" ".join), outputs)
-def test_a_doubt_takes_certainty_and_no_file(command: str, output: str) -> None:
+def test_a_doubt_takes_certainty_and_no_file(command, output):
     plain = ShellSession("/w").analyse(command, output)
     doubted = ShellSession("/w").analyse(command, output, doubt="unlinked_result")
     assert all(t.doubt is not None for e in doubted.events for t in e.targets)
@@ -87,7 +85,7 @@ paths = st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), max_size=3).flatm
 
 
 @given(st.lists(paths, min_size=1, max_size=4, unique=True), st.sampled_from(["cat", "wc", "nl"]))
-def test_every_path_found_was_typed_or_printed(files: list[str], program: str) -> None:
+def test_every_path_found_was_typed_or_printed(files, program):
     command, output = f"{program} {' '.join(files)}", "some text"
     for event in ShellSession("/w").analyse(command, output).events:
         for target in event.targets:
@@ -95,7 +93,7 @@ def test_every_path_found_was_typed_or_printed(files: list[str], program: str) -
 
 
 @given(st.lists(paths, min_size=1, max_size=5, unique=True), st.integers(1, 500))
-def test_a_recursive_search_finds_just_the_files_it_prints(files: list[str], line: int) -> None:
+def test_a_recursive_search_finds_just_the_files_it_prints(files, line):
     output = "\n".join(f"./{path}:{line}:text: 7:more" for path in files)
     events = ShellSession("/w").analyse("grep -rn text .", output).events
     found = {target.path: target.lines for event in events for target in event.targets}
@@ -103,7 +101,7 @@ def test_a_recursive_search_finds_just_the_files_it_prints(files: list[str], lin
 
 
 @given(st.lists(st.sampled_from(["a", "b", "..", ".", "/x", "../c"]), max_size=6))
-def test_cd_follows_the_file_system(steps: list[str]) -> None:
+def test_cd_follows_the_file_system(steps):
     shell, expected = ShellSession("/w"), "/w"
     for step in steps:
         shell.analyse(f"cd {step}", "")
@@ -113,7 +111,7 @@ def test_cd_follows_the_file_system(steps: list[str]) -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "b", "..", "/x"]), min_size=1, max_size=5))
-def test_cd_there_and_back_changes_nothing(steps: list[str]) -> None:
+def test_cd_there_and_back_changes_nothing(steps):
     shell = ShellSession("/w")
     shell.analyse(f"(cd {' && cd '.join(steps)}); pushd {steps[0]}; popd; cd .; cd ./", "")
     assert shell.cwd == "/w"
@@ -124,9 +122,7 @@ def test_cd_there_and_back_changes_nothing(steps: list[str]) -> None:
     st.integers(1, 20),
     st.integers(0, 20),
 )
-def test_taking_lines_agrees_with_a_list(
-    pairs: list[tuple[int, int]], first: int, length: int
-) -> None:
+def test_taking_lines_agrees_with_a_list(pairs, first, length):
     spans = tuple((a, a + n) for a, n in pairs)
     shown = [line for a, b in spans for line in range(a, b + 1)]
     taken = take(spans, ((first, first + length),))
@@ -136,7 +132,7 @@ def test_taking_lines_agrees_with_a_list(
 
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5)).map(lambda p: (p[0], sum(p)))))
-def test_merged_ranges_cover_the_same_lines(ranges: list[tuple[int, int]]) -> None:
+def test_merged_ranges_cover_the_same_lines(ranges):
     merged = merged_ranges(ranges) or ()
     assert {n for a, b in merged for n in range(a, b + 1)} == {
         n for a, b in ranges for n in range(a, b + 1)
@@ -145,7 +141,7 @@ def test_merged_ranges_cover_the_same_lines(ranges: list[tuple[int, int]]) -> No
 
 
 @given(paths)
-def test_a_pattern_fits_its_own_names_and_no_deeper_ones(path: str) -> None:
+def test_a_pattern_fits_its_own_names_and_no_deeper_ones(path):
     folder = posixpath.dirname(path)
     pattern = posixpath.join(folder, "*")
     assert fits(pattern, path)
@@ -182,7 +178,7 @@ plain = st.lists(st.tuples(st.sampled_from(JOINTS), simple), max_size=4)
 
 @COSTLY
 @given(simple, plain)
-def test_a_plain_script_is_read_as_the_grammar_reads_it(first: str, more: list[str]) -> None:
+def test_a_plain_script_is_read_as_the_grammar_reads_it(first, more):
     script = first + "".join(joint + command for joint, command in more)
     found = plain_script(script)
     # A name with an index may be assigned to, so that behind an assignment the grammar is asked.
@@ -191,6 +187,6 @@ def test_a_plain_script_is_read_as_the_grammar_reads_it(first: str, more: list[s
 
 
 @given(commands)
-def test_what_is_read_without_the_grammar_is_valid(command: str) -> None:
+def test_what_is_read_without_the_grammar_is_valid(command):
     found = plain_script(command)
     assert found is None or all(item.stages for item in found.items)

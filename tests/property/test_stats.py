@@ -13,6 +13,7 @@ from retrieval_eval.stats.paired import compare_paired
 from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.stats.resampling import sign_flip_p
 from retrieval_eval.values import Value, mean
+from tests.conftest import COSTLY
 
 NUMBERS = st.integers(-20, 20).map(lambda n: n / 4)
 PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=3, max_size=25)
@@ -138,6 +139,7 @@ def test_clustered_spearman_mirrors_and_stays_in_bounds(pairs, size):
         assert mirrored.interval.high.value == pytest.approx(-low, abs=1e-12)
 
 
+@COSTLY
 @given(PAIRS)
 def test_spearman_symmetry_bounds_and_monotone_transforms(pairs):
     x, y = (np.array(side) for side in zip(*pairs, strict=True))

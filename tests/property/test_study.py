@@ -8,7 +8,7 @@ import random
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.agents import study
@@ -17,6 +17,7 @@ from retrieval_eval.agents.study.compare import comparison_of
 from retrieval_eval.agents.study.stated import Settings
 from retrieval_eval.agents.study.trials import trials_of
 from retrieval_eval.errors import RetrievalEvalError
+from tests.conftest import COSTLY
 from tests.studies import document, frame_of, impact_document
 
 FEW = Settings(seed=7, n_resamples=100)
@@ -111,7 +112,7 @@ def without_repeats(value):
     return {k: without_repeats(v) for k, v in value.items() if not OF_REPEATS.match(k)}
 
 
-@settings(max_examples=25, deadline=None)
+@COSTLY
 @given(rows=studies())
 def test_repeating_every_trial_changes_no_number_but_counts_of_trials(rows):
     again = copy.deepcopy(rows)
@@ -134,7 +135,7 @@ def test_repeating_every_trial_changes_no_number_but_counts_of_trials(rows):
         assert twice["ledger"][arm]["used"] == 2 * once["ledger"][arm]["used"]
 
 
-@settings(max_examples=15, deadline=None)
+@COSTLY
 @given(rows=studies(), seed=st.integers(0, 1000))
 def test_the_order_of_the_trials_changes_no_byte(rows, seed):
     shuffled = copy.deepcopy(rows)
@@ -147,7 +148,7 @@ def test_the_order_of_the_trials_changes_no_byte(rows, seed):
     assert one == other
 
 
-@settings(max_examples=20, deadline=None)
+@COSTLY
 @given(rows=studies(), kept=st.integers(1, 5))
 def test_a_frame_of_trials_and_any_part_of_it_give_what_their_documents_give(rows, kept):
     frame, mask = frame_of(rows), [number % kept == 0 for number in range(len(rows))]
@@ -203,7 +204,7 @@ def is_mirrored(one, other):
 OPPOSITE = {"better": "worse", "worse": "better"}
 
 
-@settings(max_examples=40, deadline=None)
+@COSTLY
 @given(rows=studies())
 def test_swapped_arms_reverse_every_sign_and_no_verdict_is_stronger_than_its_threats(rows):
     one, other = compared(rows), compared(rows, *ARMS[::-1])
@@ -289,7 +290,7 @@ def plant(row, fault):
         row["outcome"]["reward"] = None
 
 
-@settings(max_examples=60, deadline=None)
+@COSTLY
 @given(rows=studies(most=3), data=st.data())
 def test_every_trial_is_in_the_ledger_and_every_planted_fault_is_found(rows, data):
     planted = {fault: set() for fault in FAULTS}

@@ -100,7 +100,7 @@ def check(used: ToolUse) -> None:
 
 
 @given(calls())
-def test_any_call_is_interpreted(call: ToolCall) -> None:
+def test_any_call_is_interpreted(call):
     used = interpret(call)
     check(used)
     assert repr(interpret(call)) == repr(used)
@@ -131,20 +131,20 @@ FILES = st.dictionaries(
 
 
 @given(FILES)
-def test_matching_lines_of_any_path_are_attributed(files: dict[str, list[int]]) -> None:
+def test_matching_lines_of_any_path_are_attributed(files):
     lines = [f"{path}:{n}:text" for path, numbers in files.items() for n in sorted(numbers)]
     found = grep_lines(lines).files
     assert found == {p: merged_ranges((n, n) for n in ns) for p, ns in files.items()}
 
 
 @given(PATHS_WITHOUT_SPACES, st.integers(3, 90), st.sampled_from(["x", "y: z", "a 5-6", ""]))
-def test_context_lines_of_any_path_are_attributed(path: str, number: int, text: str) -> None:
+def test_context_lines_of_any_path_are_attributed(path, number, text):
     lines = [f"{path}-{number - 1}-{text}", f"{path}:{number}:x", f"{path}-{number + 1}-{text}"]
     assert grep_lines(lines).files == {path: ((number - 1, number + 1),)}
 
 
 @given(st.lists(PATHS, min_size=1, max_size=8, unique=True))
-def test_every_name_of_a_listing_is_a_target_in_order(names: list[str]) -> None:
+def test_every_name_of_a_listing_is_a_target_in_order(names):
     arguments = {"repo": "github.com/a/b"}
     text = json.dumps({"text": "\n".join(names)})
     call = ToolCall("c", "mcp__sourcegraph__list_files", arguments, ToolResult(text))
@@ -173,6 +173,6 @@ PATHOLOGICAL: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "text"), PATHOLOGICAL)
-def test_a_megabyte_of_anything_is_read(name: str, arguments: dict[str, Any], text: str) -> None:
+def test_a_megabyte_of_anything_is_read(name, arguments, text):
     """Seconds, not minutes: quadratic work here runs into the time-out of a hanging test."""
     check(interpret(ToolCall("c", name, arguments, ToolResult(text), cwd="/workspace")))

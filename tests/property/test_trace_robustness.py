@@ -30,6 +30,7 @@ from retrieval_eval.agents.traces.results.payload import complete_json
 from retrieval_eval.agents.traces.tokens import accumulate
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall
+from tests.conftest import COSTLY
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)
 JSON = st.recursive(
@@ -215,6 +216,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("entry", WRITTEN)
+@COSTLY
 @given(data=st.data())
 def test_every_format_reads_its_example_with_any_values_in_it(entry, data):
     is_document = isinstance(entry, DocumentFormat)

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from retrieval_eval.escape import slug
 from retrieval_eval.io.files import write_text
 from retrieval_eval.report import Run, build, load_run, notebook_files, publishing, render
 from retrieval_eval.report import loading as loading_module
-from retrieval_eval.report.execute import check, of_notebook
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
 from tests.sharing import shared
@@ -48,29 +46,29 @@ HOSTILE = (
 )
 
 
-def run_cells(notebook: Any, loader: tuple[Any, str] | None, run: Any, /, **parameters: Any) -> Any:
-    """Return a notebook whose own cells were run in this process, its data being ``run``.
-
-    As in a notebook the last expression of a cell is shown. Without a loader to replace, the
-    notebook loads its data itself.
-    """
-    space: dict[str, Any] = {}
+def run_cells(notebook: Any, loader: tuple[Any, str], run: Any, /, **parameters: Any) -> Any:
+    """Return a notebook whose own cells were run on ``run``; of each the last expression shows."""
     with pytest.MonkeyPatch.context() as patch:
-        if loader is not None:
-            patch.setattr(*loader, lambda *_, **__: run)
-        for cell in notebook.cells:
-            if cell.cell_type != "code":
-                continue
-            tree = ast.parse(cell.source)
-            last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-            exec(compile(tree, "cell", "exec"), space)
-            if "parameters" in cell.metadata.get("tags", []):
-                space.update(parameters)
-            if isinstance(last, ast.Expr):
-                data = eval(compile(ast.Expression(last.value), "cell", "eval"), space)
-                output = {"output_type": "execute_result", "metadata": {}, "execution_count": 1}
-                cell.outputs = [_node(output | {"data": data._repr_mimebundle_()})]
+        patch.setattr(*loader, lambda *_, **__: run)
+        for cell, data in values_of(notebook, parameters):
+            output = {"output_type": "execute_result", "metadata": {}, "execution_count": 1}
+            cell.outputs = [_node(output | {"data": data._repr_mimebundle_()})]
     return notebook
+
+
+def values_of(notebook: Any, parameters: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Run the cells of a notebook; yield each that ends in an expression, with its value."""
+    space: dict[str, Any] = {}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        tree = ast.parse(cell.source)
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "cell", "exec"), space)
+        if "parameters" in cell.metadata.get("tags", []):
+            space.update(parameters)
+        if isinstance(last, ast.Expr):
+            yield cell, eval(compile(ast.Expression(last.value), "cell", "eval"), space)
 
 
 SHARED: WeakKeyDictionary[Run, str] = WeakKeyDictionary()
@@ -101,27 +99,6 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
         return copy.deepcopy(known[key])
 
     return executed_on
-
-
-@contextmanager
-def without_kernels() -> Iterator[None]:
-    """Let reports run the cells of their notebooks in this process: no kernel starts."""
-
-    def execute(source: Path, target: Path, values: Mapping[str, Any], **_: Any) -> Path:
-        given = check(values, of_notebook(source))
-        notebook = run_cells(read_notebook(source), None, None, **given)
-        write_text(target, notebook_text(notebook))
-        return target
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publishing, "execute", execute)
-        yield
-
-
-@pytest.fixture
-def without_kernel() -> Iterator[None]:
-    with without_kernels():
-        yield
 
 
 def _node(output: dict[str, Any]) -> Any:
@@ -204,8 +181,7 @@ def demo_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the recorded demo, in the folder that its report is."""
 
     def make(folder: Path) -> None:
-        with without_kernels():
-            build("demo", reports_dir=folder, renderer="embedded")
+        build("demo", reports_dir=folder, renderer="embedded")
 
     return shared(tmp_path_factory, "demo-report", make) / "demo" / "index.html"
 

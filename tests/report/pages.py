@@ -157,7 +157,7 @@ PAGES: dict[str, Callable[[Get], str]] = {
     "demo": lambda get: get("demo_page").read_text(encoding="utf-8"),
     "hostile": _of_run("hostile_run"),
     "withheld": _of_run("withheld_run"),
-    "details": _of_run("demo_run", "run_details"),
+    "details": _of_run("made_run", "run_details"),
     "trial": _of_run("made_run", "trial_report"),
     "search": _search,
     "search-hostile": lambda _: search_page(searched(hostile(), baseline=hostile())),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,7 @@ from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.registered import Exhibit, table
 from retrieval_eval.search.change import diff
 from tests.plain_runs import stored
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import HOSTILE, values_of
 from tests.searches import abstention_block
 
 
@@ -64,27 +63,18 @@ class Shown:
         self.answer: Block = opening.answer(run)
         self.blocks: dict[str, Block] = {}
         self.exhibits: dict[str, Exhibit] = {}
-        space: dict[str, Any] = {}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loading, "load_search" if is_run else "load_diff", lambda *_, **__: run)
             if not figures:
                 patch.setattr(tables, "plot", _Undrawn())
-            for cell in read_notebook(notebook_files.notebook(name)).cells:
-                if cell.cell_type == "code":
-                    self._run(cell, space)
-
-    def _run(self, cell: Any, space: dict[str, Any]) -> None:
-        tree = ast.parse(cell.source)
-        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, "cell", "exec"), space)
-        if "parameters" in cell.metadata.get("tags", []):
-            space["privacy"] = self.run.privacy
-        if isinstance(last, ast.Expr):
-            found = eval(compile(ast.Expression(last.value), "cell", "eval"), space)
-            if isinstance(found, Exhibit):
-                assert found.key not in self.blocks
-                self.exhibits[found.key] = found
-                self.blocks[found.key] = found.block()
+            shown = values_of(
+                read_notebook(notebook_files.notebook(name)), {"privacy": run.privacy}
+            )
+            for _, found in shown:
+                if isinstance(found, Exhibit):
+                    assert found.key not in self.blocks
+                    self.exhibits[found.key] = found
+                    self.blocks[found.key] = found.block()
 
     def __getitem__(self, key: str) -> Block:
         return self.blocks[key]

@@ -12,12 +12,36 @@ from retrieval_eval.report import Run, columns, load_run
 from retrieval_eval.report.columns import _DTYPES
 from retrieval_eval.report.documents import ground_truth_rows
 from tests.factories import BASELINE, MCP, write_run
+from tests.report.pages import two_runs
+from tests.report.search_made import artefact, delta, hostile, searched
+
+LOADED = {
+    "run": (columns.FRAMES, lambda made_run: made_run),
+    "trial": (columns.TRIAL_FRAMES, lambda made_run: made_run.trial("task-003")),
+    "search": (columns.SEARCH_FRAMES, lambda _: searched(artefact(delta=delta()))),
+    "no search": (columns.SEARCH_FRAMES, lambda _: searched(artefact([]))),
+    "hostile search": (columns.SEARCH_FRAMES, lambda _: searched(hostile())),
+    "difference": (columns.DIFF_FRAMES, lambda _: two_runs()),
+    "hostile difference": (columns.DIFF_FRAMES, lambda _: two_runs(hostile(), hostile())),
+}
 
 
-def test_every_frame_has_exactly_the_declared_columns(made_run):
-    for name, (_, declared) in columns.FRAMES.items():
-        expected = [c.name for c in columns.expand(declared, made_run.k_values)]
-        assert list(made_run.frame(name).columns) == expected
+@pytest.mark.parametrize(("frames", "load"), LOADED.values(), ids=LOADED)
+def test_every_frame_has_the_declared_columns_and_is_a_copy(made_run, frames, load):
+    found = load(made_run)
+    by = getattr(found, "k_values", None) or getattr(found, "measures", ())
+    for name, (_, declared) in frames.items():
+        of = "measure" if "measures" in dir(found) else "k"
+        before, frame = found.frame(name), found.frame(name)
+        assert list(before.columns) == [c.name for c in columns.expand(declared, by, of=of)]
+        frame.iloc[:, 0] = None
+        frame.pop(frame.columns[-1])
+        assert found.frame(name).equals(before)
+        if hasattr(found, name):
+            with pytest.raises(AttributeError, match=rf"\.{name} cannot be assigned"):
+                setattr(found, name, frame)
+    with pytest.raises((KeyError, AttributeError)):
+        found.frame("document")
 
 
 def test_missing_numbers_are_missing_and_never_zero(tmp_path):

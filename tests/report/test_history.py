@@ -131,7 +131,6 @@ def test_hostile_labels_are_text(tmp_path):
     assert "<script>" not in history._repr_mimebundle_()["text/html"]
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_the_page_has_its_tables_and_parameters_beside_it(searches, tmp_path):
     given = {"reports_dir": tmp_path / "reports", "renderer": "embedded"}
     page = build_history(searches, **given)

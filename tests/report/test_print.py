@@ -76,7 +76,7 @@ def pages(page_of, made_run, hostile_run) -> dict[str, str]:
         ("Task", "Suite", "Baseline configuration", *(f"Retrieved@{k}" for k in range(8)), "Note"),
         tuple(
             (name, "demo_crossrepo", "baseline-local-direct", *("+0.123",) * 8, "a note of words")
-            for name in (f"ferrypath-open-ended-tour-{n:03}" for n in range(60))
+            for name in (f"ferrypath-open-ended-tour-{n:03}" for n in range(30))
         ),
         ("left", "left", "left", *("right",) * 8, "left"),
         ("A note.",),

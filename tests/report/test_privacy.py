@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import html
-import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 import pytest
 
 from retrieval_eval.cli import run
+from tests.rechunking import write_rows
 from tests.runs import write_task
 
 pytestmark = pytest.mark.slow
@@ -104,14 +104,9 @@ def _trial(folder: Path, secret: Secrets) -> None:
         "exception_info": {"exception_type": "E", "exception_message": secret("exception")},
         "verifier_result": {"rewards": {"reward": 1.0}, "stdout": secret("output of a test")},
     }
-    _write(folder / "agent/claude-code.txt", lines)
-    _write(folder / "result.json", [outcome])
-    _write(folder / "task_metrics.json", [{"error": secret("error of the harness")}])
-
-
-def _write(path: Path, rows: list[dict]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(folder / "agent/claude-code.txt", lines)
+    write_rows(folder / "result.json", [outcome])
+    write_rows(folder / "task_metrics.json", [{"error": secret("error of the harness")}])
 
 
 def _collection(secret: Secrets) -> None:
@@ -136,9 +131,9 @@ def _collection(secret: Secrets) -> None:
     ]
     states = ["approved", "pending_review", secret("status of a review item")]
     items = [{"review_status": state, "created_at": "2026-01-05"} for state in states]
-    _write(Path("gold.jsonl"), rows)
-    _write(Path("corpus.jsonl"), texts)
-    _write(Path("queue.jsonl"), items)
+    write_rows(Path("gold.jsonl"), rows)
+    write_rows(Path("corpus.jsonl"), texts)
+    write_rows(Path("queue.jsonl"), items)
     Path("hidden.py").write_text(MODULE.format(*secret.many("endpoint", "password in an error")))
     why = WHY.format(*secret.many("reason of a justification", "its author", "its approver"))
     Path("why.toml").write_text(why)
@@ -182,18 +177,18 @@ def test_a_private_report_of_trials_holds_no_secret(home, capsys):
     batch = Path("runs/r1/baseline-local-direct/2026-01-05__10-00-00")
     _trial(batch / "task-1__aaaaaaa", home)
     unknown = {home("field of an unreadable trace"): home("value of an unreadable trace")}
-    _write(batch / "task-2__aaaaaaa/agent/trajectory.json", [unknown])
+    write_rows(batch / "task-2__aaaaaaa/agent/trajectory.json", [unknown])
     task = write_task(Path("benchmarks"), "task-1", ["src/a.py", "lib/b.py"])
     (task / "instruction.md").write_text(home("instruction of the task"))
     (task / "task.toml").write_text(f'[metadata]\nauthor_email = "{home("author of the task")}"\n')
-    roots = ["--benchmarks-root", "benchmarks", "--output-dir", "measured"]
+    here = Path.cwd()
+    roots = [f"--benchmarks-root={here / 'benchmarks'}", f"--output-dir={here / 'measured'}"]
     page = ["--reports-dir", "out", "--privacy", "--renderer", "embedded"]
     assert run(["report", "r1", "--trials", *roots, *page]) == 0, capsys.readouterr().err
     assert len(home) > 35
     assert _leaks(Path("out"), home) == set()
 
 
-@pytest.mark.usefixtures("without_kernel")
 def test_private_reports_of_searches_hold_no_secret(home, capsys, monkeypatch):
     _collection(home)
     files = ["--gold", "gold.jsonl", "--corpus-file", "corpus.jsonl"]

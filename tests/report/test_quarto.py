@@ -144,15 +144,6 @@ def test_the_formats_never_execute_and_need_no_network():
     assert "theme" not in page
 
 
-def test_the_template_is_that_of_the_embedded_renderer(executed, made_run):
-    page = render.to_html(executed(made_run), title=TITLE, footer="made")
-    fixed = re.split(r"\$[a-z-]+\$", notebook_files.page_frame().read_text(encoding="utf-8"))
-    place = 0
-    for part in fixed:
-        place = page.index(part, place) + len(part)
-    assert "$header-includes$" not in notebook_files.page_frame().read_text(encoding="utf-8")
-
-
 def test_the_filter_of_notebooks_leaves_no_html_for_which_quarto_would_add_scripts(
     executed, made_run
 ):

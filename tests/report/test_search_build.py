@@ -13,7 +13,6 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import build_search, building
 from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.execute import check_outputs
-from tests.report.conftest import without_kernels
 from tests.report.search_made import artefact, delta, ordinary, unanswerable, write
 
 pytestmark = pytest.mark.slow
@@ -37,8 +36,7 @@ def built(tmp_path_factory) -> Path:
         [*ordinary(), unanswerable("u", [("x", None)])], delta=delta(), label="after: rerank/7"
     )
     given = {"backlog": queue(folder), "renderer": "embedded"}
-    with without_kernels():
-        return build_search(write(folder, made), reports_dir=folder / "reports", **given)
+    return build_search(write(folder, made), reports_dir=folder / "reports", **given)
 
 
 def test_the_report_is_a_folder_named_after_the_label(built):

@@ -6,45 +6,16 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import load_search
-from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from tests.report.search_made import (
     BACKLOG,
     artefact,
     delta,
     failed,
-    hostile,
     ordinary,
     searched,
     unanswerable,
     write,
 )
-
-
-@pytest.mark.parametrize("document", [artefact(), artefact([]), hostile()], ids=["a", "b", "c"])
-def test_every_frame_has_exactly_the_declared_columns(document):
-    run = searched(document)
-    for name, (_, declared) in SEARCH_FRAMES.items():
-        expected = [c.name for c in expand(declared, run.measures, of="measure")]
-        assert list(run.frame(name).columns) == expected
-        assert len(expected) == len(set(expected))
-        assert all(c.meaning for c in declared)
-    with pytest.raises(KeyError):
-        run.frame("document")
-
-
-def test_frames_of_a_search_run_are_copies_and_assignment_is_refused():
-    run = searched(artefact(delta=delta(), backlog=BACKLOG))
-    for name in SEARCH_FRAMES:
-        before = run.frame(name)
-        frame = run.frame(name)
-        frame.loc[:, frame.columns[0]] = "planted"
-        frame.pop(frame.columns[-1])
-        assert run.frame(name).equals(before)
-        if hasattr(run, name):
-            with pytest.raises(AttributeError, match=rf"SearchRun\.{name} cannot be assigned"):
-                setattr(run, name, frame)
-    with pytest.raises(AttributeError, match="the part of the queries that pass"):
-        run.stored = None
 
 
 def test_numbers_arrive_unchanged_and_missing_ones_stay_missing():

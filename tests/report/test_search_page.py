@@ -43,27 +43,32 @@ def assert_no_link_is_dead(pages: dict[str, Page]) -> None:
             assert not place or place in ids[file or name], link
 
 
-@pytest.mark.parametrize("document", [ordinary_run(), hostile()], ids=["ordinary", "hostile"])
-def test_every_query_and_document_leads_to_its_place(document, tmp_path):
-    plain = searched(document, baseline=document, gold=gold_of(document, {"missed": 1}))
+@pytest.mark.parametrize(
+    ("document", "privacy"),
+    [(ordinary_run(), False), (ordinary_run(), True), (hostile(), False)],
+    ids=["ordinary", "private", "hostile"],
+)
+def test_every_query_and_document_leads_to_its_place(document, privacy, tmp_path):
+    given = {"baseline": document, "gold": gold_of(document, {"missed": 1})}
+    plain = searched(document, **given)
     places = Places.of(*shown_names(plain.stored, plain.baseline, plain.gold))
-    for run in (
-        searched(document, baseline=document, gold=plain.gold, places=places),
-        searched(document, baseline=document, gold=plain.gold, places=places, privacy=True),
-    ):
-        pages = linked(run, tmp_path, search_page(run))
-        assert {"index.html", "queries.html", "documents.html"} <= set(pages)
-        assert_no_link_is_dead(pages)
-        to = [link["href"] or "" for link in pages["index.html"].all("a")]
-        assert any(href.startswith("queries.html#") for href in to)
-        assert any(href.startswith("documents.html#") for href in to)
-        assert ("text of q01" in "".join(pages["queries.html"].text)) is (
-            not run.privacy and "q01" in run.by_id
-        )
-    # Without the pages beside it no name is a link.
-    assert "queries.html" not in search_page(plain)
+    run = searched(document, **given, places=places, privacy=privacy)
+    pages = linked(run, tmp_path, search_page(run))
+    assert {"index.html", "queries.html", "documents.html"} <= set(pages)
+    assert_no_link_is_dead(pages)
+    to = [link["href"] or "" for link in pages["index.html"].all("a")]
+    assert any(href.startswith("queries.html#") for href in to)
+    assert any(href.startswith("documents.html#") for href in to)
+    assert ("text of q01" in "".join(pages["queries.html"].text)) is (
+        not privacy and "q01" in run.by_id
+    )
 
 
+def test_without_the_pages_beside_it_no_name_is_a_link(page):
+    assert "queries.html" not in page("search").read_text(encoding="utf-8")
+
+
+@pytest.mark.extra
 @pytest.mark.slow
 def test_six_hundred_queries_stay_usable(tmp_path):
     asked = [

@@ -79,11 +79,9 @@ def test_an_unknown_trial_lists_the_closest(made_run, name):
         made_run.trial(name)
 
 
-def test_every_frame_has_exactly_the_declared_columns(made_run):
+def test_every_frame_carries_what_its_table_says(made_run):
     trial = made_run.trial("task-003")
-    for name, (_, declared) in TRIAL_FRAMES.items():
-        assert list(trial.frame(name).columns) == [c.name for c in declared]
-        trial.frame(name).iloc[:0]  # a copy
+    for name in TRIAL_FRAMES:
         shown = rev.table.show(trial.frame(name))
         assert shown.key != "show"
         assert shown.finding or name == "pages"
@@ -258,8 +256,8 @@ def test_a_folder_that_was_excluded_has_a_page_with_the_reason(tmp_path, execute
     trial = run.trial("task-x__broken")
     (sentence,) = trial.block().sentences
     assert sentence == (
-        "This folder was excluded from the evaluation: it is named like a trial but holds no "
-        "result and no trace."
+        "This folder was excluded from the evaluation: the folder is named like a trial "
+        "but holds neither result nor trace."
     )
     assert all(len(trial.frame(name)) == 0 for name in TRIAL_FRAMES)
     html = render.to_html(

@@ -12,10 +12,9 @@ import pytest
 
 from retrieval_eval.errors import RenderError
 from retrieval_eval.report import build, build_trial, building
-from tests.report.conftest import without_kernels
 from tests.runs import write_task, write_trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("without_kernel")]
+pytestmark = pytest.mark.slow
 
 BATCHES = ("2026-01-05__10-00-00", "2026-01-06__10-00-00")
 
@@ -48,8 +47,7 @@ def given(tree):
 @pytest.fixture(scope="module")
 def report(given) -> Path:
     """The report with the pages of its trials."""
-    with without_kernels():
-        return build("run-1", trials=True, **given)
+    return build("run-1", trials=True, **given)
 
 
 class Links(HTMLParser):
@@ -141,13 +139,16 @@ def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, m
         return publish(notebook, values, *arguments, **options)
 
     monkeypatch.setattr(building, "publish", fails)
-    given = given | {"reports_dir": tmp_path}
-    with pytest.raises(RenderError, match=r"1 of 4 pages .*task-two__aaaaaaa: a <cell> failed"):
-        build("run-1", trials=True, **given)
-    report = tmp_path / "run-1" / "index.html"
+    for task in ("task-one", "task-two"):
+        write_trial(tmp_path / "runs/few", "base", task, ["src/a.py"])
+    roots = {"runs_root": tmp_path / "runs", "output_dir": tmp_path / "out"}
+    given = given | roots | {"reports_dir": tmp_path / "reports"}
+    with pytest.raises(RenderError, match=r"1 of 2 pages .*task-two__aaaaaaa: a <cell> failed"):
+        build("few", trials=True, **given)
+    report = tmp_path / "reports/few/index.html"
     assert report.is_file()
-    assert len(pages_of(report)) == 4
+    assert len(pages_of(report)) == 2
     (failed,) = [p for p in pages_of(report) if p.parent.name.startswith("task-two")]
     text = failed.read_text(encoding="utf-8")
     assert "This page could not be made: a &lt;cell&gt; failed." in text
-    check_links(tmp_path)
+    check_links(tmp_path / "reports")

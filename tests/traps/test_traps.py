@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.generated import absent_traps, all_traps
-from tests.traps import ALWAYS, Trap
+from tests.traps import ALWAYS
 from tests.trials import proven
 
 
@@ -22,7 +20,7 @@ def _traps() -> list[object]:
 _NO_HARNESSES = ("roots", "shell")
 
 
-def test_every_harness_is_in_every_situation_or_says_why_not() -> None:
+def test_every_harness_is_in_every_situation_or_says_why_not():
     absent = absent_traps()
     for name, traps in all_traps().items():
         found = {trap.situation for trap in traps}
@@ -33,7 +31,7 @@ def test_every_harness_is_in_every_situation_or_says_why_not() -> None:
 
 
 @pytest.mark.parametrize("trap", _traps())
-def test_a_trap_is_read_as_its_reason_says(tmp_path: Path, trap: Trap) -> None:
+def test_a_trap_is_read_as_its_reason_says(tmp_path, trap):
     read = proven(tmp_path, trap.files, trap.expected, trap.task)
     assert read == trap.expected, trap.reason
     assert trap.reason.endswith(".")

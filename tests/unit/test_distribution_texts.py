@@ -7,8 +7,6 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import retrieval_eval
 
 OTHER = r"retrieval[-_.]eval(?![-_.]?\w)"
@@ -31,37 +29,6 @@ def leads(text: str) -> list[str]:
     """Return the places of a text that lead to the other product; continued lines are joined."""
     joined = re.sub(r"\\\n\s*", " ", text.replace('",\n    "', " "))
     return [found[0] for found in LEADS.finditer(joined)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "$ pip install retrieval-eval",
-        "pip install \\\n    retrieval_eval",
-        "dependencies = ['retrieval-eval>=0.1']",
-        "uv add retrieval-eval",
-        "uvx retrieval-eval demo",
-        "conda install -c somewhere Retrieval.Eval",
-        "https://index.example/project/retrieval-eval/",
-    ],
-)
-def test_what_leads_to_the_other_product_is_noticed(text):
-    assert leads(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "`retrieval-eval report my_run`",
-        ".venv/bin/retrieval-eval demo",
-        "pip install 'dist/retrieval_evidence-0.1.0-py3-none-any.whl[pdf]'",
-        "pip install retrieval-evidence",
-        "python -m pip uninstall --yes retrieval-eval",
-        "urn:retrieval-eval:schema:search_run:1",
-    ],
-)
-def test_the_command_and_the_own_distribution_are_left_alone(text):
-    assert leads(text) == []
 
 
 def tracked(project: Path) -> list[Path]:

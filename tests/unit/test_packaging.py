@@ -12,6 +12,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -202,12 +203,14 @@ def _imported(folder: Path) -> dict[str, str]:
 
 def _undeclared(folder: Path, requirements: list[str]) -> dict[str, str]:
     names = {canonicalize_name(Requirement(requirement).name) for requirement in requirements}
-    distributions = importlib.metadata.packages_distributions()
     return {
         module: place
         for module, place in _imported(folder).items()
-        if not names & {canonicalize_name(name) for name in distributions.get(module, [module])}
+        if not names & {canonicalize_name(name) for name in DISTRIBUTIONS().get(module, [module])}
     }
+
+
+DISTRIBUTIONS = cache(importlib.metadata.packages_distributions)
 
 
 def test_every_import_is_a_declared_dependency(project):

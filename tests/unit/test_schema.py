@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from retrieval_eval import schema
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.io.artefacts import write_artefact
@@ -119,11 +119,20 @@ ODD = (
 """What a member may have been replaced with in a document that someone edited."""
 
 
+def shortened(value: Any) -> Any:
+    """Return a document with the first three of each list, so that many edits cost little."""
+    if isinstance(value, list):
+        return [shortened(each) for each in value[:3]]
+    if isinstance(value, dict):
+        return {key: shortened(each) for key, each in value.items()}
+    return value
+
+
 @pytest.mark.parametrize("kind", sorted(DOCUMENTS))
 def test_what_has_the_types_of_its_struct_is_valid(artefacts, kind):
     draw = random.Random(kind)
     validator = Draft202012Validator(schema.load_schema(kind))
-    document = min(artefacts[kind], key=lambda made: len(json.dumps(made)))
+    document = shortened(min(artefacts[kind], key=lambda made: len(json.dumps(made))))
     n_typed = 0
     for _ in range(60):
         edited = json.loads(json.dumps(document))

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import starmap
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +27,16 @@ from retrieval_eval.agents.truth.readers import of_patches, touched_by
 from retrieval_eval.agents.truth.shapes import Entry, RawChunk, Source
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.io.files import cell_text, decode, entries, first_bytes, json_lines, probe
+from retrieval_eval.io.files import (
+    Line,
+    cell_text,
+    decode,
+    entries,
+    first_bytes,
+    json_lines,
+    probe,
+    write_bytes,
+)
 from retrieval_eval.io.user_files import read_user_bytes, read_user_text
 from retrieval_eval.records import GroundTruth
 from retrieval_eval.values import counted
@@ -53,6 +65,9 @@ _LONG: Final = 20_000
 _MOST_SHOWN: Final = 5
 _EMPTY: Final = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _TRUTHS: Final = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+_BYTES: Final = re.compile("[\udc80-\udcff]")
+"""What stands for bytes that are not UTF-8."""
+
 _PERCENT: Final = re.compile(r"\s*[\d.]+\s*%\s*")
 
 
@@ -134,10 +149,10 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
     [('no_trace', 'table: row 1, trace: there is no a.json')]
     """
     name = given.name if isinstance(given, Path) else "table"
-    records = list(records_of(given))
+    records = _records(given)
     if not records:
         raise BadInputError(f"{visible(name)}: holds no row")
-    names = list(dict.fromkeys(key for record in records for key in record))
+    names = list(dict.fromkeys(key for record in records for key in record.cells))
     if missing := [column for column in REQUIRED if column not in names]:
         has = ", ".join(visible(n, 60) for n in names[:20]) or "none"
         raise BadInputError(
@@ -146,11 +161,27 @@ def read_trials(given: Path | pd.DataFrame, *, base: Path | None = None) -> Rows
         )
     problems = [f"{visible(name)}: {text}" for text in _unknown_columns(names)]
     place = base if base is not None else given.parent if isinstance(given, Path) else Path()
-    read = [_row(record, number, problems, name) for number, record in enumerate(records, 1)]
+    read = [_row(record, problems, name) for record in records]
     left_out = [row for row in read if isinstance(row, LeftOut)]
     rows = _distinct([row for row in read if isinstance(row, Row)], place, left_out, name)
     problems += [f"{visible(name)}: {text}" for text in _scales(rows)]
     return Rows(tuple(rows), tuple(problems), tuple(left_out))
+
+
+def as_file(frame: pd.DataFrame, path: Path) -> Path:
+    """Write a frame of trials or of truth as the table it is, with paths of traces from here."""
+    rows = [{str(k): v for k, v in row.items()} for row in frame.to_dict("records")]
+    for row in rows:
+        if isinstance(row.get("trace"), str | Path):
+            row["trace"] = str(Path(row["trace"]).absolute())
+    plain = (json.dumps(row, default=_plain) for row in rows)
+    write_bytes(path, "".join(f"{line}\n" for line in plain).encode())
+    return path
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a frame that JSON does not know: an array as a list, else its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def is_table(name: Path | str) -> bool:
@@ -177,62 +208,81 @@ def is_trials(place: Path) -> bool:
     return all(column in known if known is first else f'"{column}"' in known for column in REQUIRED)
 
 
-def records_of(given: Path | pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table as mappings; those of a file keep their own types.
+class _Record(Struct, frozen=True):
+    """A row of a table by the names of its columns, or what is wrong with it.
+
+    ``number`` is its place, from 1; of JSON lines it is the line.
+    """
+
+    number: int
+    cells: Mapping[str, Any]
+    problem: str | None = None
+
+
+def _records(given: Path | pd.DataFrame) -> list[_Record]:
+    """Return the rows of a table; those of a file keep their own types.
 
     Raises `BadInputError` for a file that cannot be read or is of another kind.
     """
     if not isinstance(given, Path):
-        yield from ({str(k): v for k, v in row.items()} for row in given.to_dict("records"))
-        return
+        rows = given.to_dict("records")
+        return [_Record(n, {str(k): v for k, v in row.items()}) for n, row in enumerate(rows, 1)]
     if not probe(given.is_file):
         raise BadInputError(f"{given}: no such file")
     suffix = given.suffix.lower()
-    if suffix == ".parquet":
-        yield from records_of(_parquet(given))
-        return
-    data = read_user_bytes(given)
-    if suffix == ".csv":
-        yield from _csv_rows(data, given)
-        return
     if suffix not in SUFFIXES:
         raise BadInputError(
             f"{given}: a table is a file {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
         )
-    yield from _json_rows(data, given)
+    if suffix == ".parquet":
+        return _records(_parquet(given))
+    data = read_user_bytes(given)
+    return _csv_rows(data, given) if suffix == ".csv" else list(_json_rows(data, given))
 
 
-def _csv_rows(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"{path}: not UTF-8 at byte {error.start}") from None
+def _csv_rows(data: bytes, path: Path) -> list[_Record]:
+    text = data.decode("utf-8-sig", "surrogateescape")
     head = text.partition("\n")[0]
     delimiter = max((",", ";", "\t"), key=head.count)
+    limit = csv.field_size_limit(sys.maxsize)  # of the process, and patches are long
     try:
-        for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter):
-            yield {k.strip(): cell_text(v) for k, v in row.items() if k is not None and v}
+        read = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as error:
         raise BadInputError(f"{path}: no CSV that can be read: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
+    return [_csv_record(number, row) for number, row in enumerate(read, 1)]
 
 
-def _json_rows(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
+def _csv_record(number: int, row: Mapping[str | None, Any]) -> _Record:
+    cells = {k.strip(): v for k, v in row.items() if k is not None and v}
+    more = [cell for cell in row.get(None, ()) if cell]
+    if more:
+        known = len(row) - 1
+        what = f"has {known + len(more)} cells, of which {known} have a column"
+        return _Record(number, cells, what)
+    if any(_BYTES.search(text) for text in cells.values()):
+        return _Record(number, cells, "is not UTF-8")
+    return _Record(number, {k: cell_text(v) for k, v in cells.items()})
+
+
+def _json_rows(data: bytes, path: Path) -> Iterator[_Record]:
     if data.lstrip()[:1] == b"[":
         value, problem = decode(data)
         if problem is not None:
             raise BadInputError(f"{path}: {problem}")
-        lines = list(enumerate(value, 1))
+        lines: Iterable[Line] = starmap(Line, enumerate(value, 1))
     else:
-        read = json_lines(io.BytesIO(data), path.name)
-        lines = []
-        for line in read:
-            if line.problem is not None:
-                raise BadInputError(line.problem)
-            lines.append((line.number, line.value))
-    for number, value in lines:
-        if not isinstance(value, dict):
-            raise BadInputError(f"{path}: row {number}: expected an object")
-        yield value
+        lines = json_lines(io.BytesIO(data), path.name)
+    for line in lines:
+        if isinstance(line.value, dict):
+            yield _Record(line.number, line.value)
+        else:
+            known = (line.problem or "").removeprefix(f"{path.name}: line {line.number}")
+            # Where in its line a value breaks off would read like a row of the table.
+            problem = known.lstrip(": ").partition(" (line ")[0]
+            got = visible(str(line.value), _SHOWN)
+            yield _Record(line.number, {}, problem or f"expected an object, got {got}")
 
 
 def _parquet(path: Path) -> pd.DataFrame:
@@ -249,12 +299,14 @@ def _parquet(path: Path) -> pd.DataFrame:
 def _unknown_columns(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         if name not in COLUMNS:
-            close = get_close_matches(name.lower(), COLUMNS, n=1, cutoff=0.5)
+            close = get_close_matches(name.lower(), COLUMNS, n=1, cutoff=0.6)
             hint = f"; did you mean {close[0]}" if close else ""
             yield f"column {visible(name, 60)!r} is not used{hint}"
 
 
-def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str) -> Row | LeftOut:
+def _row(read: _Record, problems: list[str], name: str) -> Row | LeftOut:
+    record, number = read.cells, read.number
+
     def say(column: str, expected: str) -> None:
         got = visible(str(record.get(column)), 60)
         problems.append(
@@ -264,6 +316,9 @@ def _row(record: Mapping[str, Any], number: int, problems: list[str], name: str)
     texts: dict[str, str | None] = {}
     for column in (*REQUIRED, *_TEXTS):
         texts[column] = _text(record.get(column))
+    if read.problem is not None:
+        what = f"{visible(name)}: row {number}: {read.problem}"
+        return LeftOut(texts["trace"] or "", texts["config"], "unreadable_row", what)
     for column in REQUIRED:
         if texts[column] is None:
             what = f"{visible(name)}: row {number}, {column}: is empty"
@@ -426,17 +481,16 @@ def read_truths(given: Path | pd.DataFrame) -> Truths:
     ['src/a.py']
     """
     if isinstance(given, Path) and probe(given.is_dir):
-        name, records = given.name, list(_patches_in(given))
+        records = list(starmap(_Record, enumerate(_patches_in(given), 1)))
     else:
-        name = given.name if isinstance(given, Path) else "truth"
-        records = list(records_of(given))
-    name = visible(name)
+        records = _records(given)
+    name = visible(given.name if isinstance(given, Path) else "truth")
     if not records:
         kinds = f"a table ({', '.join(SUFFIXES)}) or a folder of {' or '.join(_PATCH_SUFFIXES)}"
         raise BadInputError(f"{name}: states no task; a truth is {kinds}")
-    key = next((key for key in TASKS if any(key in record for record in records)), None)
+    names = list(dict.fromkeys(str(column) for record in records for column in record.cells))
+    key = next((key for key in TASKS if key in names), None)
     stating = ("files", "edit_files", *_PATCHES, *_CONTEXTS)
-    names = list(dict.fromkeys(str(column) for record in records for column in record))
     if key is None or not any(column in names for column in stating):
         raise BadInputError(
             f"{name}: a row of truth names its task ({', '.join(TASKS)}) and states "
@@ -444,8 +498,11 @@ def read_truths(given: Path | pd.DataFrame) -> Truths:
         )
     truths: dict[str, GroundTruth] = {}
     problems: list[str] = []
-    for number, record in enumerate(records, 1):
-        here = f"{name}: row {number}"
+    for read in records:
+        here, record = f"{name}: row {read.number}", read.cells
+        if read.problem is not None:
+            problems.append(f"{here}: {read.problem}, so it is left out")
+            continue
         task = record.get(key)
         if not isinstance(task, str) or not task.strip():
             problems.append(f"{here}, {key}: is empty, so it is left out")

@@ -1,7 +1,4 @@
-"""The evaluation of whole runs: discovery, trials, summary and impact, artefacts on disk."""
+"""The evaluation of whole runs: discovery, trials, summary and impact, artefacts on disk.
 
-from __future__ import annotations
-
-from retrieval_eval.agents.runs.evaluate import Evaluation, RunEvaluation, evaluate, evaluate_saved
-
-__all__ = ["Evaluation", "RunEvaluation", "evaluate", "evaluate_saved"]
+Nothing is loaded here: who asks for one trial needs no run.
+"""

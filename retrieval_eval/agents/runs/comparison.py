@@ -31,7 +31,7 @@ class SidesCompared:
     ``design`` is what was stated of the design. ``runs`` are the runs, each once. ``pair`` names
     the two configurations as the document does, or is None when every pair is compared.
     ``is_by_run`` says whether a configuration that several runs have is labelled by run; otherwise
-    its trials are repeats.
+    its trials are repeats. ``unused`` says what of the runs was left out or stated in vain.
     """
 
     impact: ImpactAnalysis
@@ -39,6 +39,7 @@ class SidesCompared:
     pair: tuple[str, str] | None
     is_by_run: bool
     design: Stated = Stated()  # noqa: RUF009
+    unused: tuple[str, ...] = ()
 
 
 def compare_sides(
@@ -96,7 +97,7 @@ def compare_sides(
             raise BadInputError(f"both sides are {pair[0]}")
         names = tuple(dict.fromkeys(runs))
         impact = analyse(pooled, [pair], seed, mcp_configs, stated)
-        return SidesCompared(impact, names, pair, is_by_run=False, design=stated)
+        return SidesCompared(impact, names, pair, False, stated, evaluation.unused)
     places, names = _places(folders, options.get("runs_root"))
     evaluation = evaluate(names, seed=seed, **options)
     if len(sides) == 1:
@@ -106,7 +107,7 @@ def compare_sides(
             own = trials_of(every)
             meant = pair_meant(checked(stated, own), sorted({_config_of(d) for d in every}))
         impact = analyse(every, None if meant is None else [meant], seed, mcp_configs, stated)
-        return SidesCompared(impact, names, meant, is_by_run=True, design=stated)
+        return SidesCompared(impact, names, meant, True, stated, evaluation.unused)
     chosen = [
         _side(evaluation, place, name, config)
         for place, (name, config) in zip(places, named, strict=True)
@@ -117,7 +118,7 @@ def compare_sides(
     trials = [document for _, side in chosen for document in side]
     known = {config for run in evaluation.runs for config in run.summary.configs}
     impact = analyse(trials, [pair], seed, mcp_configs, stated, known=known)
-    return SidesCompared(impact, names, pair, is_by_run=True, design=stated)
+    return SidesCompared(impact, names, pair, True, stated, evaluation.unused)
 
 
 def _places(names: Sequence[str], runs_root: Path | None) -> tuple[list[int], tuple[str, ...]]:

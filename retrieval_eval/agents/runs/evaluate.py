@@ -26,13 +26,14 @@ from dataclasses import replace as dataclass_replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from msgspec.structs import replace
 
 from retrieval_eval.agents.door import (
     Opened,
     Truths,
+    as_file,
     is_truth,
     nearest,
     opened,
@@ -102,10 +103,13 @@ from retrieval_eval.io.locks import alone, private_folder, remove_leftovers
 from retrieval_eval.io.remote import Place, is_url, located
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
-from retrieval_eval.model.summary import RunSummary
+from retrieval_eval.model.summary import ExcludedFolder, RunSummary
 from retrieval_eval.ranking.measures import MAX_CUTOFF
 from retrieval_eval.records import Exclusion, Progress, TrialRef
 from retrieval_eval.values import DEFAULT_SEED, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ARTEFACTS = "retrieval_events"
 
@@ -180,6 +184,16 @@ class Evaluation:
     seed: int
     benchmarks_root: Path | Place | None = None
 
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Sentences about trials that were left out and what tables state and is not used.
+
+        A folder in a tree of runs, of which only the place is known, was left out by its name.
+        """
+        stated = (note for run in self.runs for note in run.summary.notes)
+        every = (one for run in self.runs for one in run.summary.excluded)
+        return (*_left_out(one for one in every if " " in (one.detail or "")), *stated)
+
     def why_nothing_was_measured(self) -> str | None:
         """Return a sentence with what to do when no trial has metrics, or None when one has."""
         of_runs = [run.summary.counts for run in self.runs]
@@ -206,10 +220,10 @@ class Evaluation:
 
 
 def evaluate(
-    runs: Sequence[str | Path],
+    runs: Sequence[str | Path | pd.DataFrame],
     *,
     runs_root: Path | str | None = None,
-    benchmarks_root: Path | str | None = None,
+    benchmarks_root: Path | str | pd.DataFrame | None = None,
     output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
@@ -224,16 +238,16 @@ def evaluate(
     ----------
     runs
         Run ids (looked up below ``runs_root``), paths or URLs of run directories, tables of trials
-        (:mod:`retrieval_eval.agents.door.table`), or folders and logs of other layouts
-        (:mod:`retrieval_eval.agents.door.layouts`). ``demo`` is
-        the built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
-        unless a runs root is given, or the environment names one that has a run ``demo``. Where
-        that could be a run or folder here too, the name is refused.
+        (:mod:`retrieval_eval.agents.door.table`; also as a frame), or folders and logs of other
+        layouts (:mod:`retrieval_eval.agents.door.layouts`). ``demo`` is the built-in demonstration,
+        written to ``output_dir``, by default to ``reports/demo/data``: unless a runs root is given,
+        or the environment names one that has a run ``demo``. Where that could be a run or folder
+        here too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.agents.runs.layout` for the defaults. Without a benchmarks root
         there is no ground truth; that of a run behind a URL has to be named. In place of a folder
-        of tasks a table of what each expects (:mod:`retrieval_eval.agents.door`).
+        of tasks a table of what each expects (:mod:`retrieval_eval.agents.door`), or its frame.
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
         ``<run>/retrieval_events``, and of what is no run tree to ``reports/<run_id>/data``.
@@ -262,6 +276,42 @@ def evaluate(
     NothingToEvaluateError
         When no run holds a trial, or a folder is no run but holds runs.
     """
+    with ExitStack() as stack:
+        named, truth = _without_frames(runs, benchmarks_root, stack)
+        return _evaluate(
+            *(named, runs_root, truth, output_dir, k_values, jobs, executor, tables, seed, progress)
+        )
+
+
+def _without_frames(
+    runs: Sequence[str | Path | pd.DataFrame],
+    truth: Path | str | pd.DataFrame | None,
+    stack: ExitStack,
+) -> tuple[list[str | Path], Path | str | None]:
+    """Return runs and truth with files in place of frames, which the stack removes."""
+
+    def named(given: str | Path | pd.DataFrame, name: str) -> str | Path:
+        if isinstance(given, str | Path):
+            return given
+        return as_file(given, stack.enter_context(private_folder()) / name)
+
+    return [named(run, "trials.jsonl") for run in runs], (
+        None if truth is None else named(truth, "truth.jsonl")
+    )
+
+
+def _evaluate(
+    runs: Sequence[str | Path],
+    runs_root: Path | str | None,
+    benchmarks_root: Path | str | None,
+    output_dir: Path | str | None,
+    k_values: Sequence[int],
+    jobs: int,
+    executor: str | None,
+    tables: bool,
+    seed: int,
+    progress: Progress | None,
+) -> Evaluation:
     # What other distributions add must load, or every trial would be measured without it.
     for registry in (FORMATS, DIALECTS):
         registry.load()
@@ -499,7 +549,8 @@ def _with_tasks(
         where = ", ".join(str(away.shown(folder)) for folder in found)
         unknown = [folder for folder, run in found.items() if not run.layout]
         known = f": {nearest(unknown[0])}" if unknown and probe(unknown[0].exists) else ""
-        left_out = _left_out(found.values())
+        parts = "; ".join(_left_out(one for run in found.values() for one in run.excluded))
+        left_out = f" ({parts})" if parts else ""
         raise NothingToEvaluateError(f"no trial found in {where}{left_out}{known}")
     for folder, run in found.items():
         if run.is_tree and (inside := runs_inside((trial.path for trial in run.trials), folder)):
@@ -536,16 +587,16 @@ def _where_tasks_are(benchmarks_root: Path | Place | None) -> str:
     return f"{looked}; name {ways}"
 
 
-def _left_out(found: Iterable[Opened]) -> str:
-    """Return how many folders were left out and why, each reason with an example."""
-    by_reason: dict[str, list[Exclusion]] = {}
-    for excluded in (e for run in found for e in run.excluded):
+def _left_out(found: Iterable[Exclusion | ExcludedFolder]) -> list[str]:
+    """Return how many folders or rows were left out and why, each reason with an example."""
+    by_reason: dict[str, list[Exclusion | ExcludedFolder]] = {}
+    for excluded in found:
         by_reason.setdefault(excluded.reason, []).append(excluded)
-    parts = [
-        f"{len(group)} left out because {EXCLUSION_REASONS[reason]}, such as {group[0].detail}"
+    return [
+        f"{len(group)} left out because {EXCLUSION_REASONS.get(reason, reason)}, "
+        f"such as {group[0].detail}"
         for reason, group in sorted(by_reason.items())
     ]
-    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _alone_in(folder: Path) -> AbstractContextManager[None]:
@@ -665,15 +716,17 @@ def _finish(
     wanted = [documents_of(one.job.stem) for one in done]
     _remove_stale(folder, {name for names in wanted for name in names}, output.away)
     digest = combined(d.fingerprint for d in done)
+    unused = output.away.notes.get(work.folder, [])
 
     def summarise() -> RunSummary:
         rows = [(d.job.stem, d.metrics) for d in done]
-        return run_summary(work.folder.name, rows, excluded, cutoffs)
+        return run_summary(work.folder.name, rows, excluded, cutoffs, notes=unused)
 
     def analyse() -> ImpactAnalysis:
         return impact_analysis([d.metrics for d in done], seed=seed)
 
-    of_summary = combined([digest, *(str(replace(e, path=Path(e.path.name))) for e in excluded)])
+    without = [str(replace(e, path=Path(e.path.name))) for e in excluded]
+    of_summary = combined([digest, *without, *unused])
     of_impact = combined([digest, str(seed)])
     summary, damaged_summary = _made(
         folder / SUMMARY_FILE, of_summary, RunSummary, summarise, output
@@ -681,7 +734,7 @@ def _finish(
     impact, damaged_impact = _made(folder / IMPACT_FILE, of_impact, ImpactAnalysis, analyse, output)
     left_out = impact.pairs_left_out.sentence if impact.pairs_left_out else None
     notes = [
-        *output.away.notes.get(work.folder, ()),
+        *unused,
         *(note for one in done for note in one.notes),
         damaged_summary,
         damaged_impact,

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from retrieval_eval.agents.study.stated import design_beside
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.io.layout import is_folder, resolve_runs, split_run
@@ -87,6 +86,8 @@ def stated_design(names: Sequence[str], runs_root: Path | None) -> Path | None:
         with suppress(BadInputError):
             if not is_url(run) and not is_demo([run], runs_root):
                 folders += resolve_runs([run], runs_root or default_runs_root())
+    from retrieval_eval.agents.study.stated import design_beside
+
     return design_beside([*folders, Path()])
 
 

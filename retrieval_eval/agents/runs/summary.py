@@ -44,6 +44,7 @@ def run_summary(
     excluded: Sequence[Exclusion],
     k_values: Sequence[int],
     *,
+    notes: Sequence[str] = (),
     generated_at: str | None = None,
 ) -> RunSummary:
     """Return the summary of a run.
@@ -57,6 +58,8 @@ def run_summary(
         What discovery left out.
     k_values
         The cut-offs of the run.
+    notes
+        What was stated and is not used.
     generated_at
         The document's time stamp; by default the present.
     """
@@ -79,6 +82,7 @@ def run_summary(
             )
             for e in excluded
         ),
+        notes=tuple(notes),
     )
 
 

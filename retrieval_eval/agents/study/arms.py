@@ -99,7 +99,8 @@ class Roles:
     ``users`` are the arms that are meant to have MCP, and ``control`` is the one beside them that
     is not. ``doubt`` gives the reason where that is unclear for an arm. ``notes`` name the arms
     whose name disagrees with their trials, where the trials of both arms are clear. ``sources``
-    are those of the designs. ``treatment`` is what the arms are meant to differ in.
+    are those of the designs. ``treatment`` is what the arms are meant to differ in. ``has_rewards``
+    is false where no trial is meant to have one.
     """
 
     designs: tuple[ArmDesign, ArmDesign]
@@ -110,6 +111,7 @@ class Roles:
     notes: tuple[str, ...] = ()
     treatment: Treatment | None = None
     treatment_source: str = NO_TREATMENT
+    has_rewards: bool = True
 
 
 def roles_of(arms: tuple[Arm, Arm], stated: Stated | None = None) -> Roles:
@@ -173,6 +175,7 @@ def roles_of(arms: tuple[Arm, Arm], stated: Stated | None = None) -> Roles:
         notes=tuple(notes),
         treatment=treatment,
         treatment_source=why,
+        has_rewards=known.rewards != "none",
     )
 
 

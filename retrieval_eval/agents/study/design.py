@@ -371,6 +371,7 @@ def design_of(
         "cluster": clusters.by or "task",
         "treatment": roles.treatment,
         "missing": "unknown",
+        "rewards": "recorded",
         "reward_scale": scale,
         "headline": headline,
         "margin": None,

@@ -273,6 +273,7 @@ _DESIGN: Final[dict[str, str]] = {
     "treatment": "What is compared",
     "cluster": "Tasks that count together",
     "missing": "A missing value",
+    "rewards": "Rewards",
     "reward_scale": "Scale of rewards",
     "headline": "Metric of the verdict",
     "margin": "Margin of equivalence",
@@ -287,6 +288,7 @@ _MEANT: Final[dict[str, str]] = {
     "suite": "share a suite",
     "unknown": "is unknown, so bounds are given",
     "failure": "counts as 0",
+    "none": "no trial was scored",
     "stated_pair": "this pair was chosen in advance",
     "all_pairs": "every pair is compared",
 }

@@ -361,7 +361,7 @@ def _no_truth(check: Check) -> None:
 @RULES.register("missing_verifier_result")
 @rule(
     meaning="the trial has no valid reward: it counts for retrieval only, and where over a third "
-    "of an arm lacks one, nothing does",
+    "of an arm lacks one, nothing does, unless the design says that no trial was scored",
     title="No valid reward",
     clause="had no valid reward",
     gravity=10,
@@ -371,7 +371,7 @@ def _no_reward(check: Check) -> None:
         lacking = [trial for trial in check.left[arm.config] if "reward" not in trial.numbers]
         check.finding.found += lacking
         n = len(check.left[arm.config])
-        if lacking and len(lacking) / n > MAX_REMOVED_SHARE:
+        if lacking and check.roles.has_rewards and len(lacking) / n > MAX_REMOVED_SHARE:
             check.finding.fail(f"{len(lacking)} of {n} valid trials of {arm.config}")
 
 

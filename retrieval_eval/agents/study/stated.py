@@ -26,10 +26,12 @@ from retrieval_eval.model.design import (
     Clustering,
     Family,
     Missing,
+    Rewards,
     Role,
     Treatment,
 )
 from retrieval_eval.model.impact import ImpactAnalysis
+from retrieval_eval.values import counted
 
 ALPHA: Final = 0.05
 """The level of the test, where none is stated."""
@@ -79,6 +81,7 @@ class Statement(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     treatment: Treatment | None = None
     cluster: Clustering | None = None
     missing: Missing | None = None
+    rewards: Rewards | None = None
     reward_scale: dict[str, Scale | None] = {}
     headline: str | None = None
     margin: Annotated[float, Meta(gt=0, le=1e300)] | None = None
@@ -379,7 +382,7 @@ def checked(
     BadInputError
         When a configuration, suite or tool is not in the trials, or no task states the repository
         that is to be its cluster; the message names the closest. When the margin holds every
-        difference that the metric can have.
+        difference that the metric can have, or a trial has a reward and none is said to have.
     """
     there = sorted({encodable(trial.config_name) for trial in trials})
     known = sorted({*there, *map(encodable, configs or ())})
@@ -417,6 +420,10 @@ def _check_values(stated: Stated, trials: Sequence[Trial]) -> None:
             f"margin: {metric.label} lies between 0 and 1, so a margin of {stated.margin:g} holds "
             "every difference",
         )
+    scored = [trial for trial in trials if "reward" in trial.numbers]
+    if stated.rewards == "none" and scored:
+        n = counted(len(scored), "trial")
+        _refuse(stated, "rewards", f"rewards: none are stated, and {n} of {len(trials)} have one")
     if stated.cluster == "repository" and not any(trial.repositories for trial in trials):
         what = "cluster: no task states its repository; choose suite or task"
         _refuse(stated, "cluster", what)

@@ -170,6 +170,8 @@ def cards(frame: pd.DataFrame, truth: pd.DataFrame | None = None, most: int = 10
     need_rows(frame)
     if len(frame) > most:
         raise NothingToShow("Cards are for a few trials.", is_expected=True)
+    if truth is not None and truth.empty:
+        raise NothingToShow("No task states what was to be found.", is_expected=True)
     files: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     if truth is not None:
         keys = zip(texts(truth, "config_name"), texts(truth, "trial_name"), strict=True)

@@ -11,6 +11,8 @@ from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.dashboard import Backlog
 from retrieval_eval.serve.dashboard import Sources, dashboard, served
+from tests.report.search_made import artefact, change, mean, query
+from tests.report.search_made import delta as search_delta
 
 MEASURES = ("P@5", "Recall@20")
 
@@ -30,58 +32,21 @@ BACKLOG = Backlog(
 BACKLOG_SERVED = to_builtins(BACKLOG)
 
 
-def metric(value, n, reason=None):
-    half = None if value is None else 0.1
-    return {
-        "value": value,
-        "n": n,
-        "computable": value is not None,
-        "reason": reason,
-        "n_not_computable": 0,
-        "not_computable": {},
-        "ci_low": None if value is None else value - half,
-        "ci_high": None if value is None else value + half,
-        "tie_low": value,
-        "tie_high": value,
-        "unjudged_low": value,
-        "unjudged_high": value,
-    }
-
-
-def change(baseline, current, n):
-    points = 100 * (current - baseline)
-    return {
-        "baseline": baseline,
-        "current": current,
-        "delta_points": points,
-        "ci_low_points": points - 30,
-        "ci_high_points": points + 30,
-        "n_pairs": n,
-        "n_only_baseline": 0,
-        "n_only_current": 0,
-        "p_value": None,
-    }
+def metric(value, n):
+    return mean([value] * n)
 
 
 def delta():
     """Compared with a baseline: P@5 rose by 25 points, on the cases alone by 50."""
-    return {
-        "baseline": {
-            "label": "before",
-            "generated_at": "2025-12-31T00:00:00Z",
-            "gold_fingerprint": "0" * 64,
-        },
-        "is_comparable": True,
-        "reasons": [],
-        "changes": ["the option b changed from 0.75 to 0.4"],
-        "metrics": {"P@5": change(0.25, 0.5, 4)},
-        "slices": {
-            "corpus": {"cases": {"metrics": {"P@5": change(0.0, 0.5, 2)}}},
-            "area": {},
-        },
-        "queries_top1_changed": ["g1", "g3"],
-        "queries": [{"id": "g1", "contributions": {"P@5": 25.0}}],
-    }
+    moved = {"baseline": 0.25, "current": 0.5, "n_pairs": 4}
+    of_cases = {"baseline": 0.0, "current": 0.5, "n_pairs": 2}
+    slices = {"cases": {"metrics": {"P@5": change(50.0, 20.0, 80.0, **of_cases)}}}
+    return search_delta(
+        {"P@5": change(25.0, -5.0, 55.0, **moved)},
+        {"g1": {"P@5": 25.0}},
+        ["g1", "g3"],
+        slices={"corpus": slices, "area": {}},
+    )
 
 
 def search_run(
@@ -93,102 +58,31 @@ def search_run(
     with_delta=False,
 ):
     """Return a run over four queries, two of the corpus "cases" and two of "notes"."""
-    reasons = [f"{n_failed} of 4 queries failed"] if n_failed else []
-    return {
-        "schema_version": "1.2",
-        "generated_at": generated_at,
-        "label": label,
-        "run": {
-            "corpora": [
-                {"corpus": "cases", "n_documents": 9, "fingerprint": "1" * 64},
-                {"corpus": "notes", "n_documents": None, "fingerprint": None},
-            ],
-            "gold_set": {
-                "name": "gold-set.jsonl",
-                "fingerprint": "0" * 64,
-                "n_queries": 4,
-                "n_labelled_pairs": 6,
-                "n_answerable": 4,
-                "n_unanswerable": 0,
-                "n_unlabelled": 0,
-                "sources": {"bootstrap": 4, "chair": 0},
-                "is_provisional": True,
-            },
-            "retriever": {
-                "spec": "bm25:corpus.jsonl",
-                "name": "bm25",
-                "reranker": None,
-                "uses_rerank": False,
-                "floor": None,
-                "options": {},
-                "facts": {},
-            },
-            "settings": {
-                "k_values": [1, 3, 5, 10, 20],
-                "depth": 50,
-                "convention": "trec",
-                "empty_ranking": "zero",
-                "measures": list(MEASURES),
-                "seed": 1,
-                "n_resamples": 2000,
-                "confidence": 0.95,
-            },
-            "versions": {"retrieval_eval": "0.1.0"},
-        },
-        "status": {
-            "n_queries": 4,
-            "n_ok": 4 - n_failed,
+    asked = [
+        query(f"g{n}", [("d1", 1)], corpus="cases" if n < 3 else "notes", source="bootstrap")
+        for n in range(1, 5)
+    ]
+    found, nothing = 4 - n_failed, {"reason": "no_ground_truth"}
+    parts = {"cases": (metric(0.6, 2), metric(1.0, 2))}
+    parts["notes"] = (metric(None, 0) | nothing, metric(None, 0) | nothing)
+    corpora = {
+        name: {"n_queries": 2, "metrics": dict(zip(MEASURES, means, strict=True))}
+        for name, means in parts.items()
+    }
+    return artefact(
+        asked,
+        label=label,
+        generated_at=generated_at,
+        status={
+            "n_ok": found,
             "n_failed": n_failed,
-            "n_empty": 0,
-            "n_refused": 0,
-            "n_with_problems": 0,
-            "problems": {},
             "has_verdict": not n_failed,
-            "reasons": reasons,
+            "reasons": [f"{n_failed} of 4 queries failed"] if n_failed else [],
         },
-        "metrics": {"P@5": metric(p5, 4 - n_failed), "Recall@20": metric(0.75, 4 - n_failed)},
-        "slices": {
-            "corpus": {
-                "cases": {
-                    "n_queries": 2,
-                    "metrics": {"P@5": metric(0.6, 2), "Recall@20": metric(1.0, 2)},
-                },
-                "notes": {
-                    "n_queries": 2,
-                    "metrics": {
-                        "P@5": metric(None, 0, "no_ground_truth"),
-                        "Recall@20": metric(None, 0, "no_ground_truth"),
-                    },
-                },
-            },
-            "area": {},
-            "origin": {},
-            "source": {},
-        },
-        "queries": [query(f"g{number}") for number in range(1, 5)],
-        "delta": delta() if with_delta else None,
-        "backlog": None,
-    }
-
-
-def query(name):
-    return {
-        "id": name,
-        "query": f"what is {name}?",
-        "corpus": "cases" if name in ("g1", "g2") else "notes",
-        "area": None,
-        "origin": None,
-        "source": "bootstrap",
-        "answerable": True,
-        "status": "ok",
-        "error": None,
-        "is_refused": False,
-        "problems": [],
-        "n_retrieved": 1,
-        "ranking": [{"doc": "d1", "score": 1.0, "grade": 1}],
-        "metrics": {"P@5": 0.2, "Recall@20": 1.0},
-        "reasons": {},
-    }
+        metrics={"P@5": metric(p5, found), "Recall@20": metric(0.75, found)},
+        slices={"corpus": corpora, "area": {}, "origin": {}, "source": {}},
+        delta=delta() if with_delta else None,
+    )
 
 
 def dashboard_of(root: Path, *, run=None, corpus=None, **backlog):

@@ -169,13 +169,6 @@ def test_a_new_run_is_seen_and_nothing_is_written(client, place):
     assert digest(place) == before
 
 
-def test_a_port_in_use_is_one_sentence():
-    with listen("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(BadInputError, match=f"port {port} of 127.0.0.1 is in use; .* --port"):
-            listen("127.0.0.1", port)
-
-
 def test_an_address_of_another_machine_is_one_sentence():
     # TEST-NET-1 (RFC 5737) is assigned to no machine, so it cannot be bound here.
     with pytest.raises(BadInputError, match=r"port 8765 of 192\.0\.2\.1 cannot be used"):

@@ -28,7 +28,7 @@ from retrieval_eval.agents.traces.reading import (
     size,
 )
 from retrieval_eval.agents.traces.served import is_refusal
-from retrieval_eval.agents.traces.tokens import ANTHROPIC_PROMPT, Item
+from retrieval_eval.agents.traces.tokens import ANTHROPIC_PROMPT, Item, Usage
 from retrieval_eval.agents.traces.transcript import Transcript
 from retrieval_eval.agents.traces.untrusted import (
     amount_of,
@@ -283,6 +283,9 @@ class _Messages(Transcript):
         self.shape: str | None = None
         self.folder: str | None = None
         self.harness: str | None = None
+        self.n_responses = 0
+        self.n_earlier = 0
+        """The most answers of the model that a request shows to have gone before it."""
         self.prompts: dict[str, str] = {}
         """What calls handed to sub-agents, and the ids of the calls."""
 
@@ -360,9 +363,11 @@ def _read(lines: Iterable[Line], name: str, *, is_document: bool = False) -> Rea
 
 
 def _reading(said: _Messages) -> Reading:
-    return said.reading(
-        said.shape or ANTHROPIC, items=_as_seen(said), harness=said.harness, cwd=said.folder
-    )
+    items = _as_seen(said)
+    if said.n_earlier >= max(said.n_responses, 1):
+        # Some responses are not here, and the tokens and cost of the others are not those of all.
+        items, said.cost = like(items, Item, (i for i in items if not isinstance(i, Usage))), None
+    return said.reading(said.shape or ANTHROPIC, items=items, harness=said.harness, cwd=said.folder)
 
 
 def _as_seen(said: _Messages) -> Sequence[Item]:
@@ -409,6 +414,9 @@ def _take(
                     _take(said, message, f"{inside}/{n}", moment, depth - 1)
                 elif not isinstance(message, str):
                     said.complaints.note(f"{inside}/{n}", "expected a JSON object")
+        if "response" in entry:
+            answers = sum(dict_of(m).get("role") == "assistant" for m in _history(entry, 2) or ())
+            said.n_earlier = max(said.n_earlier, answers)
 
 
 def _members(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -483,6 +491,7 @@ def _take_usage(said: _Messages, entry: Mapping[str, Any]) -> None:
         output = count_at(usage, "completion_tokens") or count_at(usage, "output_tokens")
     else:
         prompt, output = count_at(usage, *ANTHROPIC_PROMPT), count_at(usage, "output_tokens")
+    said.n_responses += bool(prompt + output)
     said.used(entry.get("id"), prompt, output)
 
 
@@ -620,7 +629,7 @@ FORMATS.add(
         counters=(
             "each response's own usage where it is kept: OpenAI's prompt holds the cached tokens, "
             "Anthropic's are added; a repeated response counts once by its id; logs of OpenHands "
-            "state what each request cost"
+            "state what each request cost; of a log that lacks requests neither is known"
         ),
         source=_SOURCE,
         may_be=_may_be_message,
@@ -638,7 +647,7 @@ FORMATS.add(
         counters=(
             "each response's own usage where it is kept: OpenAI's prompt holds the cached tokens, "
             "Anthropic's are added; a repeated response counts once by its id; logs of OpenHands "
-            "state what each request cost"
+            "state what each request cost; of a log that lacks requests neither is known"
         ),
         source=_SOURCE,
         may_be=_may_be_document,

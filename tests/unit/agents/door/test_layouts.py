@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.agents.door import nearest, opened
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.agents.traces import read_trace
 from retrieval_eval.cli import run
 from retrieval_eval.cli.report import searched_runs

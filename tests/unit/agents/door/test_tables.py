@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from retrieval_eval.agents.door import read_trials, read_truths
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.cli import run
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.model import to_builtins
+from retrieval_eval.report import load_run
 
 PATCH = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n--- /dev/null\n+++ b/src/new.py\n"
 
@@ -70,6 +71,14 @@ def test_a_table_and_its_truth_are_a_run(place):
     assert (outcome["reward"], outcome["cost_usd"], outcome["elapsed_seconds"]) == (1.0, 0.5, 25.0)
     assert outcome["reward_source"] == outcome["elapsed_source"] == "trials.csv"
     assert found.notes == ()
+
+
+def test_frames_of_trials_and_truth_are_a_run(place):
+    trials = pd.read_csv("trials.csv")
+    truth = pd.DataFrame({"task": ["t-1", "t-2"], "files": [["src/a.py"]] * 2})
+    frame = load_run(trials, benchmarks_root=truth).trials
+    assert frame.groupby("config_name")["file_recall"].mean().to_dict() == {"new": 1, "old": 0}
+    assert set(frame["reward"]) == {0.0, 1.0}
 
 
 def test_a_time_in_milliseconds_is_left_out_with_that_reason(place):
@@ -144,6 +153,41 @@ def test_trials_that_repeat_others_are_left_out_and_repeats_are_numbered(place):
     said = [one.detail for one in found.left_out]
     assert "row 2: the same trace of the same trial again" in said[0]
     assert "row 5, repeat: 'a' is another repeat of t-2 under old already" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("trials.jsonl", "row 2: not valid JSON"),
+        ("trials.jsonl", "row 3: expected an object, got [1, 2]"),
+        ("trials.jsonl", "row 4: is not UTF-8"),
+        ("trials.csv", "row 1: has 7 cells, of which 6 have a column"),
+        ("trials.csv", "row 5: is not UTF-8"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named_and_the_rest_goes_on(place, table, message):
+    (place / "trials.jsonl").write_bytes(
+        b'{"trace": "logs/new-t-1.jsonl", "task": "t-1"}\n{"trace": "logs\n[1, 2]\n'
+        b'{"trace": "\xff", "task": "t-2"}\n{"trace": "logs/new-t-2.jsonl", "task": "t-2"}\n'
+    )
+    text = (place / "trials.csv").read_bytes().replace(b",25\n", b",25,extra,\n", 1)
+    (place / "trials.csv").write_bytes(text + b"logs/old-t-1.jsonl,\xe9,old,1,0.5,25\n")
+    found = read_trials(place / table)
+    assert message in "; ".join(one.detail for one in found.left_out)
+    assert {row.task for row in found.rows} == {"t-1", "t-2"}
+
+
+def test_a_broken_row_of_truth_is_named_wherever_the_run_is_read(place, capsys):
+    text = (place / "truth.jsonl").read_text()
+    (place / "truth.jsonl").write_text('{"instance_id": "t-1", \n' + text)
+    broken = "truth.jsonl: row 1: not valid JSON, so it is left out"
+    (found,) = evaluate(["trials.csv"], benchmarks_root="truth.jsonl").runs
+    assert found.summary.notes == (broken,)
+    assert found.summary.counts.computable == 4
+    run(["compare", "trials.csv", "--truth", "truth.jsonl"])
+    assert f"note: {broken}" in capsys.readouterr().out
+    said = load_run("trials.csv", benchmarks_root="truth.jsonl").left_out
+    assert ("stated", broken) in said.points
 
 
 def test_rows_that_are_left_out_count_as_excluded(place, capsys):

@@ -30,7 +30,7 @@ def _reads(calls: tuple[ToolCall, ...]) -> list[ReadCall]:
     return [reducer.take(call) for call in calls]
 
 
-def test_the_status_of_a_call_is_known_without_its_result() -> None:
+def test_the_status_of_a_call_is_known_without_its_result():
     assert [read.status for read in _reads(_CALLS)][-2:] == ["error", "without_result"]
     denied = ToolResult("Permission to use Bash has been denied.", is_error=True)
     call = ToolCall("1", "Bash", {"command": "cat a.py"}, denied)
@@ -39,7 +39,7 @@ def test_the_status_of_a_call_is_known_without_its_result() -> None:
     assert read.has_result
 
 
-def test_symbols_and_the_reference_change_are_found_in_the_same_pass() -> None:
+def test_symbols_and_the_reference_change_are_found_in_the_same_pass():
     symbol = Symbol(FileRef("a.py"), "read_limit")
     fix = [_LINE, "if size > limit: raise TooLarge(size)"]
     reducer = CallReducer(None, None, symbols=[symbol], fix_lines=fix)

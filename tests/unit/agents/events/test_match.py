@@ -39,12 +39,6 @@ def test_the_same_path_in_another_repository_is_another_file():
     assert position(workspace, "src/b.py", "gears") == 1
 
 
-def test_in_a_task_of_one_repository_another_remote_one_does_not_hit():
-    workspace = Workspace(truth("widgets::src/a.py"), remote_repositories=["x/gears", "x/widgets"])
-    assert position(workspace, "src/a.py", "x/gears") is None
-    assert position(workspace, "src/a.py", "x/widgets") == 0
-
-
 def test_a_remote_file_is_none_of_the_package_that_has_the_name_of_its_repository():
     stated = GroundTruth(
         (FileRef("widgets/conftest.py"),), repositories=(Repository("widgets"),), confidence="high"
@@ -128,27 +122,6 @@ def test_a_relative_path_of_a_command_in_any_folder_may_be_each_file_that_ends_s
     assert not possible(workspace, "subtotals.py")
 
 
-def test_a_stated_clone_folder_is_the_repository():
-    ground_truth = GroundTruth(
-        files=(FileRef("src/a.py", "widgets"),),
-        repositories=(Repository("widgets", "checkout"),),
-        reason=None,
-    )
-    assert position(Workspace(ground_truth), "/workspace/checkout/src/a.py") == 0
-
-
-def test_read_locally_and_remotely_is_one_file_also_outside_the_ground_truth():
-    workspace = Workspace(truth("widgets::src/a.py"), remote_repositories=["m/widgets--1"])
-    local = workspace.resolve("/workspace/src/other.py")
-    remote = workspace.resolve("src/other.py", repository="m/widgets--1")
-    assert local.key == remote.key
-
-
-def test_a_resolved_hit_is_the_record_of_the_ground_truth():
-    ground_truth = truth("Widgets::Src/A.py")
-    assert Workspace(ground_truth).resolve("/workspace/src/a.py") is ground_truth.files[0]
-
-
 @pytest.mark.parametrize(("stated", "seen"), [("e\u0301", "\u00e9"), ("\u00e9", "e\u0301")])
 def test_the_unicode_form_of_a_name_does_not_matter(stated, seen):
     workspace = Workspace(truth(f"src/{stated}t.py"))
@@ -161,12 +134,6 @@ def test_names_that_differ_only_in_case_are_reported():
     assert not workspace.collisions
     workspace.resolve("docs/readme.md")
     assert workspace.collisions == ["docs/readme.md"]
-
-
-def test_the_agents_start_folder_is_a_workspace_root():
-    workspace = Workspace(truth("src/a.py"), cwd="/home/dev/project")
-    assert position(workspace, "/home/dev/project/src/a.py") == 0
-    assert position(Workspace(truth("src/a.py")), "/home/dev/project/src/a.py") is None
 
 
 @pytest.mark.parametrize("raw", ["/workspace/widgets", "/workspace", ""])

@@ -125,27 +125,6 @@ def test_of_many_tools_the_ledger_keeps_those_called_most_often():
     assert max(map(len, tools)) == 200
 
 
-def test_a_listed_folder_is_no_file():
-    found = extract_events(
-        trace(bash("ls", "src\nREADME.md\n"), read("/workspace/src/a.py")), truth("src/a.py")
-    )
-    assert names(found) == ["README.md", "src/a.py"]
-
-
-def test_a_failed_edit_writes_nothing_and_a_write_finds_nothing():
-    found = extract_events(
-        trace(
-            call("Edit", {"file_path": "/workspace/src/a.py"}, "String not found", is_error=True),
-            call("Write", {"file_path": "/workspace/src/a.py", "content": "x"}, "File created"),
-        ),
-        truth("src/a.py"),
-    )
-    assert names(found) == []
-    assert summarise(found).ground_truth_files_hit == 0
-    assert summarise(found).first_ground_truth_hit_step is None
-    assert [t.access for e in found.events for t in e.targets] == ["written"]
-
-
 def test_the_output_a_task_names_is_the_agents_own_also_inside_the_checkout():
     ground_truth = replace(
         truth("widgets::src/a.py"), output_files=("/workspace/widgets/docs/REPORT.md",)

@@ -80,20 +80,6 @@ def test_a_file_that_was_not_there_was_not_known_before():
     assert names(look(missing, WRITES[0], LOOKS[2])) == []
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        made("Edit", "The file has been updated.", file_path=NEW, old_string="x", new_string="y"),
-        made("Write", f"The file {NEW} has been updated.", file_path=NEW, content="y"),
-        bash("sed -i s/x/y/ src/new.py"),
-        bash("echo y >> src/new.py"),
-        bash("grep -rln x src", "src/new.py"),
-    ],
-)
-def test_a_file_that_was_there_is_retrieved_when_it_is_read(first):
-    assert "src/new.py" in names(look(first, read("src/new.py")))
-
-
 EOF = "cat > src/a.py <<'EOF'\nx\nEOF"
 SEEN = bash("cat src/a.py", "x = 1\ny = 2")
 MODIFIED = bash("git status --short", " M src/a.py")
@@ -165,14 +151,6 @@ def test_what_a_command_printed_into_a_file_is_read_by_other_tools_too():
     found = look(bash("rg -n x src > /tmp/hits.txt"), log)
     assert [*evidence(found).values()] == ["certain", "none"]
     assert names(found) == ["src/a.py"]
-
-
-def test_a_file_that_the_submitted_patch_adds_is_the_agents_own():
-    patch = "diff --git a/src/new.py b/src/new.py\nnew file mode 100644\n--- /dev/null\n"
-    patch += "+++ b/src/new.py\n@@ -0,0 +1 @@\n+x\n"
-    calls = (bash("python make.py", "done"), bash("git status --short", "?? src/new.py"))
-    assert names(look(*calls)) == ["src/new.py"]
-    assert names(look(*calls, submission=patch)) == []
 
 
 SNIPPET = (

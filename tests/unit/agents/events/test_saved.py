@@ -29,16 +29,6 @@ SHELL = ("Bash", {"command": "cd src && grep -rn x ."}, NOTICE + "./a.py:1:x\n")
 
 
 @pytest.mark.parametrize(
-    "command", ["cat {}", "head -n5 {}", "grep -i b.py {}", "tail -n +3 {}", "sed -n 2,9p {}"]
-)
-def test_a_shell_that_prints_its_lines(command):
-    again = ("Bash", {"command": command.format(SAVED)}, "src/b.py:2:x")
-    reads = made(GREP, again)
-    assert paths(reads[1]) == ["/workspace/src/b.py"]
-    assert not reads[1].is_opaque
-
-
-@pytest.mark.parametrize(
     ("command", "printed"),
     [
         ("tail -n +3 {} | head -2", "src/b.py:2:x"),
@@ -245,11 +235,6 @@ def test_a_saved_output_of_a_shell_is_read_where_the_shell_was():
     assert paths(reads[1]) == ["/workspace/w/src/a.py"]
     assert paths(reads[3]) == ["/workspace/w/src/b.py"]
     assert reads[3].status == "resolved"
-
-
-def test_a_failed_read_of_a_saved_result_shows_nothing():
-    reads = made(GREP, ("Read", {"file_path": SAVED}, "File does not exist."))
-    assert (paths(reads[1]), reads[1].status) == ([], "error")
 
 
 def test_a_saved_result_of_no_known_call_is_opaque():

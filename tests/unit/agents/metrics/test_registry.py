@@ -20,6 +20,7 @@ from retrieval_eval.ranking.measures import DEFINITIONS
 from retrieval_eval.registry import Registry
 from retrieval_eval.search.run.named_metrics import BLOCK_OF
 from retrieval_eval.values import REASONS, Value
+from tests.conftest import COSTLY
 from tests.trials import trial, truth
 
 COMPUTED = [m for m in BY_NAME.values() if m.compute is not None]
@@ -59,6 +60,7 @@ def test_every_computed_number_has_a_formula():
 
 
 @pytest.mark.parametrize("metric", COMPUTED, ids=lambda m: m.name)
+@COSTLY
 @given(made=steps, expected=truths)
 def test_a_share_lies_between_0_and_1_and_a_missing_one_has_a_reason(metric, made, expected):
     value = read_metric(document(trial(truth(*expected), *made)), metric)
@@ -76,6 +78,7 @@ def test_nothing_is_computed_where_nothing_can_be(metric):
 
 
 @pytest.mark.parametrize("metric", [m for m in COMPUTED if m.is_of_view], ids=lambda m: m.name)
+@COSTLY
 @given(made=steps, expected=truths)
 def test_a_metric_of_files_does_not_depend_on_the_order_of_the_ground_truth(metric, made, expected):
     one = read_metric(document(trial(truth(*expected), *made)), metric)

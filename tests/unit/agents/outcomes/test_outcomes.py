@@ -48,7 +48,7 @@ def trial(root: Path, result: Any = None, metrics: Any = None) -> Path:
     return root
 
 
-def test_a_whole_result(tmp_path: Path) -> None:
+def test_a_whole_result(tmp_path):
     found = load_outcome(trial(tmp_path, RESULT), trace(harness_version="2.1"))
     assert (found.reward, found.reward_reason, found.reward_scale) == (0.75, None, "unit")
     assert (found.cost_usd, found.cost_source, found.cost_other) == (0.5, "result.json", {})
@@ -67,7 +67,7 @@ def test_a_whole_result(tmp_path: Path) -> None:
     assert json_bytes(to_builtins(found))
 
 
-def test_nothing_is_not_zero(tmp_path: Path) -> None:
+def test_nothing_is_not_zero(tmp_path):
     found = load_outcome(tmp_path)
     assert (found.reward, found.reward_reason) == (None, "not_recorded")
     assert found.cost_usd is None
@@ -85,13 +85,13 @@ def test_nothing_is_not_zero(tmp_path: Path) -> None:
         ("null", "result.json: expected an object"),
     ],
 )
-def test_a_broken_result_is_named(tmp_path: Path, content: str, problem: str) -> None:
+def test_a_broken_result_is_named(tmp_path, content, problem):
     found = load_outcome(trial(tmp_path, content, {"reward": 1, "cost_usd": 2.5}))
     assert found.problems[0].startswith(problem)
     assert (found.reward, found.cost_usd) == (1.0, 2.5)
 
 
-def test_a_link_out_of_the_trial_is_not_read(tmp_path: Path) -> None:
+def test_a_link_out_of_the_trial_is_not_read(tmp_path):
     outside = tmp_path / "outside.json"
     outside.write_text(json.dumps(RESULT))
     (tmp_path / "t").mkdir()
@@ -120,9 +120,7 @@ def test_a_link_out_of_the_trial_is_not_read(tmp_path: Path) -> None:
         (3, None, "not_recorded", None),
     ],
 )
-def test_rewards(
-    tmp_path: Path, verifier: Any, value: float | None, reason: str | None, scale: str | None
-) -> None:
+def test_rewards(tmp_path, verifier, value, reason, scale):
     found = load_outcome(trial(tmp_path, {"task_name": "t", "verifier_result": verifier}))
     assert (found.reward, found.reward_reason, found.reward_scale) == (value, reason, scale)
     is_misfit = verifier in ({"rewards": [1]}, 3)
@@ -130,7 +128,7 @@ def test_rewards(
     assert found.unreadable == found.problems
 
 
-def test_an_exception_is_not_a_reward_of_zero(tmp_path: Path) -> None:
+def test_an_exception_is_not_a_reward_of_zero(tmp_path):
     info = {"exception_type": "AgentTimeoutError", "exception_message": "m" * 900}
     found = load_outcome(
         trial(tmp_path, RESULT | {"verifier_result": None, "exception_info": info})
@@ -152,11 +150,11 @@ def test_an_exception_is_not_a_reward_of_zero(tmp_path: Path) -> None:
         ({}, {"error": "", "failure_class": None}, None),
     ],
 )
-def test_exceptions(tmp_path: Path, result: Any, metrics: Any, expected: Any) -> None:
+def test_exceptions(tmp_path, result, metrics, expected):
     assert load_outcome(trial(tmp_path, {"task_name": "t"} | result, metrics)).exception == expected
 
 
-def test_rewards_that_disagree_are_named(tmp_path: Path) -> None:
+def test_rewards_that_disagree_are_named(tmp_path):
     found = load_outcome(trial(tmp_path, RESULT, {"reward": 0.5}))
     assert found.reward == 0.75
     assert found.problems == ("task_metrics.json: reward 0.5, but result.json says 0.75",)
@@ -167,7 +165,7 @@ def usage(read: Any, made: Any, cost: Any = None) -> dict[str, Any]:
     return {"task_name": "t", "agent_result": stated}
 
 
-def test_task_metrics_add_cached_tokens_to_the_input(tmp_path: Path) -> None:
+def test_task_metrics_add_cached_tokens_to_the_input(tmp_path):
     metrics = {
         "input_tokens": 53,
         "cache_creation_tokens": 23_443,
@@ -181,13 +179,13 @@ def test_task_metrics_add_cached_tokens_to_the_input(tmp_path: Path) -> None:
     assert not found.is_token_total_confirmed
 
 
-def test_tokens_of_a_tool_usage_section(tmp_path: Path) -> None:
+def test_tokens_of_a_tool_usage_section(tmp_path):
     nested = {"tool_usage": {"total_input_tokens": 10, "total_output_tokens": 5, "cost_usd": 0.25}}
     found = load_outcome(trial(tmp_path, {"task_name": "t"}, nested))
     assert (found.input_tokens, found.output_tokens, found.cost_usd) == (10, 5, 0.25)
 
 
-def test_a_trace_that_counts_what_it_declares_comes_first(tmp_path: Path) -> None:
+def test_a_trace_that_counts_what_it_declares_comes_first(tmp_path):
     metrics = {"input_tokens": 400, "output_tokens": 100}
     counting = trace(declared_tokens=2_000, counted_tokens=1_990)
     found = load_outcome(trial(tmp_path, usage(1_500, 500), metrics), counting)
@@ -197,7 +195,7 @@ def test_a_trace_that_counts_what_it_declares_comes_first(tmp_path: Path) -> Non
     assert found.is_token_total_confirmed
 
 
-def test_a_whole_atif_trace_is_counted_because_its_total_repeats_messages(tmp_path: Path) -> None:
+def test_a_whole_atif_trace_is_counted_because_its_total_repeats_messages(tmp_path):
     counting = trace(format="atif-1.2", declared_tokens=600, counted_tokens=250)
     found = load_outcome(trial(tmp_path, usage(500, 100)), counting)
     assert (found.total_tokens, found.token_source) == (250, "trace")
@@ -209,7 +207,7 @@ def test_a_whole_atif_trace_is_counted_because_its_total_repeats_messages(tmp_pa
     assert found.is_token_total_confirmed
 
 
-def test_the_count_of_a_trimmed_trace_says_nothing(tmp_path: Path) -> None:
+def test_the_count_of_a_trimmed_trace_says_nothing(tmp_path):
     cut = trace(format="atif-1.2", declared_tokens=600, counted_tokens=250, flags=("trimmed",))
     found = load_outcome(trial(tmp_path, usage(500, 100)), cut)
     assert (found.total_tokens, found.token_source) == (600, "result.json")
@@ -219,7 +217,7 @@ def test_the_count_of_a_trimmed_trace_says_nothing(tmp_path: Path) -> None:
     assert (found.total_tokens, found.token_source) == (400, "task_metrics.json")
 
 
-def test_two_costs_that_agree_outvote_the_third(tmp_path: Path) -> None:
+def test_two_costs_that_agree_outvote_the_third(tmp_path):
     declared = trace(declared_cost_usd=1.004)
     found = load_outcome(trial(tmp_path, usage(1, 1, 1.0), {"cost_usd": 68.0}), declared)
     assert (found.cost_usd, found.cost_source) == (1.0, "result.json")
@@ -249,14 +247,7 @@ def test_two_costs_that_agree_outvote_the_third(tmp_path: Path) -> None:
         (usage(10, None), {}, None, None, None),
     ],
 )
-def test_what_counts_as_recorded(
-    tmp_path: Path,
-    result: Any,
-    metrics: Any,
-    declared: float | None,
-    cost: float | None,
-    total: int | None,
-) -> None:
+def test_what_counts_as_recorded(tmp_path, result, metrics, declared, cost, total):
     known = trace(declared_cost_usd=declared)
     found = load_outcome(trial(tmp_path, result, metrics), known)
     assert (found.cost_usd, found.total_tokens) == (cost, total)
@@ -272,15 +263,13 @@ def test_what_counts_as_recorded(
         ({"agent_execution": {"started_at": NOON, "finished_at": NOON}}, {}, 90.0, "trace"),
     ],
 )
-def test_where_the_agents_time_comes_from(
-    tmp_path: Path, result: Any, metrics: Any, seconds: float, source: str
-) -> None:
+def test_where_the_agents_time_comes_from(tmp_path, result, metrics, seconds, source):
     known = trace(started_at=1_000_000_000.0, finished_at=1_000_000_090.0)
     found = load_outcome(trial(tmp_path, {"task_name": "t"} | result, metrics), known)
     assert (found.elapsed_seconds, found.elapsed_source) == (seconds, source)
 
 
-def test_the_whole_trial_is_the_last_resort_for_time(tmp_path: Path) -> None:
+def test_the_whole_trial_is_the_last_resort_for_time(tmp_path):
     stated = {
         "started_at": "2026-07-29T14:00:00+00:00",
         "completed_at": "2026-07-29T14:01:00+00:00",
@@ -292,7 +281,7 @@ def test_the_whole_trial_is_the_last_resort_for_time(tmp_path: Path) -> None:
     assert found.wall_seconds == without.wall_seconds == 60.0
 
 
-def test_reversed_times_are_named_and_give_no_duration(tmp_path: Path) -> None:
+def test_reversed_times_are_named_and_give_no_duration(tmp_path):
     swapped = {"started_at": "2026-02-23T18:00:00", "finished_at": "2026-02-23T17:00:00"}
     found = load_outcome(trial(tmp_path, {"task_name": "t"} | swapped))
     assert (found.wall_seconds, found.elapsed_seconds) == (None, None)
@@ -302,11 +291,11 @@ def test_reversed_times_are_named_and_give_no_duration(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "stamp", ["soon", 5, None, True, "0001-01-01T00:00:00", "9" * 90, "1970-01-01T00:00:00Z"]
 )
-def test_a_time_that_is_none(tmp_path: Path, stamp: Any) -> None:
+def test_a_time_that_is_none(tmp_path, stamp):
     assert load_outcome(trial(tmp_path, {"task_name": "t", "started_at": stamp})).started_at is None
 
 
-def test_the_model_asked_for_stands_in_for_the_model_recorded(tmp_path: Path) -> None:
+def test_the_model_asked_for_stands_in_for_the_model_recorded(tmp_path):
     asked = {"config": {"agent": {"model_name": "anthropic/haiku-4-5"}}, "agent_info": "x"}
     known = trace(model="other", harness="h")
     found = load_outcome(trial(tmp_path, {"task_name": "t"} | asked), known)
@@ -314,7 +303,7 @@ def test_the_model_asked_for_stands_in_for_the_model_recorded(tmp_path: Path) ->
     assert load_outcome(trial(tmp_path, {"task_name": "t"}), known).model == "other"
 
 
-def test_files_are_left_as_they_are(tmp_path: Path) -> None:
+def test_files_are_left_as_they_are(tmp_path):
     trial(tmp_path, RESULT, {"reward": 1})
     before = {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in tmp_path.iterdir()}
     load_outcome(tmp_path)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from retrieval_eval.agents.outcomes import misfits
@@ -27,14 +25,14 @@ from retrieval_eval.agents.outcomes import misfits
         (None, []),
     ],
 )
-def test_fields_of_another_type_are_named(result: Any, places: list[str]) -> None:
+def test_fields_of_another_type_are_named(result, places):
     found = list(misfits(result))
     assert len(found) == len(places)
     for sentence, place in zip(found, places, strict=True):
         assert sentence.startswith(f"result.json: {place}")
 
 
-def test_fields_of_the_task_metrics_are_named_too() -> None:
+def test_fields_of_the_task_metrics_are_named_too():
     metrics = {
         "cost_usd": "0.5",
         "input_tokens": -1,

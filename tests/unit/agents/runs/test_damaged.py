@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval_eval.agents.metrics.document import TrialMetrics
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.cli import run
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.cli import run
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError

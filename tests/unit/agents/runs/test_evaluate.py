@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.report import load_run

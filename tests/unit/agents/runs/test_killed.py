@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.schema import faults, kind_of
 from tests.runs import write_task, write_trial
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.agents.runs import evaluate
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.model import to_builtins
 from tests.simulators import Fault, simulate_run
 

@@ -11,6 +11,7 @@ import retrieval_eval as rev
 from retrieval_eval.agents.runs.what_was_read import what_was_read
 from retrieval_eval.cli import run
 from retrieval_eval.errors import NothingToEvaluateError
+from retrieval_eval.report import displays
 
 
 def session(path: Path, name: str, calls: list[tuple[str, dict[str, object], str]]) -> None:
@@ -130,6 +131,12 @@ def test_a_run_without_truth_has_frames_of_what_was_read(project, tmp_path):
     assert shown.finding == "1 file opened; 1 found by a search but never opened"
     assert run.tools_read["result_tokens"].sum() > 0
     assert list(run.agents_read["session"]) == ["a", "b", "c"]
+    lead = displays.answer(run.study)
+    assert (lead.finding, lead.badges) == (
+        "No task states what was to be found",
+        (("Verdict", "not scored"),),
+    )
+    assert rev.table.cards(run.trials, run.ground_truth).is_expected
 
 
 def test_a_run_with_truth_is_not_read_again(tmp_path):

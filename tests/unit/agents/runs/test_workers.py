@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.agents.runs import away, evaluate
+from retrieval_eval.agents.runs import away
 from retrieval_eval.agents.runs.away import engine_for, run_on
+from retrieval_eval.agents.runs.evaluate import evaluate
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.schema import faults, kind_of
 from tests.conftest import PROJECT

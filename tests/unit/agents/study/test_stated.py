@@ -330,4 +330,4 @@ def test_the_file_in_the_documentation_is_read(project):
     stated = stated_from(text.partition("```toml\n")[2].partition("```")[0])
     assert stated.arms["mcp"].may_use == ("Grep",)
     assert stated.reward_scale == {"my_suite": (0.0, 100.0)}
-    assert len(stated.values) == 9
+    assert len(stated.values) == 10

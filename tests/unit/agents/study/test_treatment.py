@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.agents.study import compare
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.displays import answer
 from tests.studies import document
 
@@ -81,3 +82,14 @@ def test_a_failed_gate_says_how_to_state_the_question(second, design, asked):
     sentence = answer(compare(arms({}, second), "one", "two", design=design)).sentences[0]
     assert (f'state treatment = "{asked}" in [study]' in sentence) == (asked is not None)
     assert ("If that is the question" in sentence) == (asked is not None)
+
+
+def test_a_study_may_say_that_no_trial_was_scored():
+    rows = arms({"reward": None}, {"reward": None})
+    withheld = compare(rows, "one", "two")
+    assert withheld.record.gate.failed == ("missing_verifier_result",)
+    assert 'state rewards = "none" in [study]' in answer(withheld).sentences[0]
+    found = compare(rows, "one", "two", design={"rewards": "none"}).record
+    assert (found.gate.failed, found.verdict, found.design.rewards) == ((), "better", "none")
+    with pytest.raises(BadInputError, match="rewards: none are stated, and 1 trial of 16 have"):
+        compare([*rows[1:], arms({}, {})[0]], "one", "two", design={"rewards": "none"})

@@ -47,21 +47,6 @@ def truncated(value, length):
     }
 
 
-def test_results_are_joined_by_id_and_not_by_position():
-    reading = read(
-        step(
-            ("a", "Read", {"file_path": "a.py"}),
-            ("b", "Read", {"file_path": "b.py"}),
-            results=[("b", "text of b"), ("a", "text of a")],
-        )
-    )
-    assert [(c.call_id, c.result.text) for c in reading.calls] == [
-        ("a", "text of a"),
-        ("b", "text of b"),
-    ]
-    assert reading.calls[1].where == "agent/trajectory.json#/steps/0"
-
-
 @pytest.mark.parametrize("call_id", ["a", None])
 def test_a_result_without_id_belongs_to_the_only_call_of_its_step(call_id):
     reading = read(step((call_id, "Read", {}), results=[(None, "text")]), step(("b", "Read", {})))
@@ -133,15 +118,6 @@ def test_settings_of_the_context_are_no_summary():
 TWO = (("a", "Read", {}), ("b", "Read", {}))
 
 
-def test_as_many_results_as_calls_belong_to_them_in_order():
-    reading = read(step(*TWO, results=[(None, "first"), (None, "second")]))
-    assert [(c.result.text, c.result.doubt) for c in reading.calls] == [
-        ("first", None),
-        ("second", None),
-    ]
-    assert "result_without_call" not in reading.flags
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -181,13 +157,6 @@ def test_a_result_in_a_later_step_is_joined_by_its_id():
         agent="openhands-sdk",
     )
     assert [c.result.text for c in reading.calls] == ["a.py", "/w"]
-
-
-def test_a_summary_of_the_history_is_no_lost_sub_agent():
-    path = {"trajectory_path": "trajectory.summarization-1-answers.json"}
-    given = step(TWO[0])
-    given["observation"] = {"results": [{"subagent_trajectory_ref": [path]}]}
-    assert "subagent_elsewhere" not in read(given).flags
 
 
 def test_a_gap_in_the_numbers_of_the_steps_says_that_steps_were_lost():

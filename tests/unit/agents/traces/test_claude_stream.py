@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.agents.traces.formats.claude_code import read_claude_stream
-from retrieval_eval.agents.traces.tokens import accumulate, count_tokens
 from retrieval_eval.io.files import Line
 
 
@@ -85,13 +84,6 @@ def test_a_time_on_the_call_is_preferred_to_that_of_its_result():
     reading = read(INIT, use("a", timestamp="1970-01-01T00:00:02Z"), answer("a", second=7), DONE)
     assert reading.calls[0].timestamp == 2.0
     assert reading.started_at == 2.0
-
-
-def test_a_message_on_two_lines_counts_once():
-    usage = {"input_tokens": 2, "cache_read_input_tokens": 90, "output_tokens": 8}
-    reading = read(INIT, use("a", usage=usage), use("b", usage=usage), DONE)
-    assert [c.cumulative_tokens for c in accumulate(reading.items)] == [100, 100]
-    assert count_tokens(reading.items) == 100
 
 
 def test_declared_tokens_include_sub_agents_where_the_result_line_does():

@@ -72,34 +72,10 @@ def test_lines_and_document_say_the_same():
     assert lines.calls[0].where == "x.txt:2"
 
 
-@pytest.mark.parametrize(
-    ("result", "text", "is_error"),
-    [
-        (
-            {"failure": {"exitCode": 1, "stdout": "", "stderr": "", "interleavedOutput": ""}},
-            "",
-            True,
-        ),
-        ({"error": {"errorMessage": "no such file"}}, "no such file", True),
-        ({"error": "denied"}, "denied", True),
-        ({"success": {"content": "text", "totalLines": 1}}, "text", False),
-        ({"success": {"files": ["a.py"]}}, "", False),
-        ({"success": {"content": {"matches": []}}}, "", False),
-    ],
-)
-def test_only_success_is_no_error(result, text, is_error):
-    parsed = read(event("completed", "a", result=result)).calls[0].result
-    assert (parsed.text, parsed.is_error) == (text, is_error)
-
-
 def test_what_stands_beside_the_outcome_is_no_outcome():
     result = {"isBackground": False, "success": {"stdout": "x"}}
     parsed = read(event("completed", "a", result=result)).calls[0].result
     assert (parsed.text, parsed.is_error) == ("x", False)
-
-
-def test_a_call_that_never_ended_has_no_result():
-    assert read(event("started", "a")).calls[0].result is None
 
 
 def test_a_call_whose_start_was_lost_counts():

@@ -23,12 +23,12 @@ HARNESSES = [name for name, dialect in DIALECTS.items() if dialect.harnesses]
 
 @pytest.mark.parametrize("question", ["cut", "finished", "delegated"])
 @pytest.mark.parametrize("name", HARNESSES)
-def test_every_harness_answers_each_question(name: str, question: str) -> None:
+def test_every_harness_answers_each_question(name, question):
     assert getattr(DIALECTS[name], question), f"{name} does not say: {question}"
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
-def test_every_format_says_what_its_counters_count(name: str) -> None:
+def test_every_format_says_what_its_counters_count(name):
     assert FORMATS[name].counters
 
 
@@ -46,7 +46,7 @@ def _events(call: ToolCall, harness: str | None) -> Trace:
 LONG = "".join(f"line_{n} = {n}\n" for n in range(400))
 
 
-def test_no_long_answer_of_an_unknown_harness_is_a_whole_file() -> None:
+def test_no_long_answer_of_an_unknown_harness_is_a_whole_file():
     """Some harnesses cut answers of 2,000 characters, and not all say so."""
     for harness, is_whole in (("claude-code", True), ("no-such-harness", False), (None, False)):
         call = ToolCall("1", "bash", {"command": "cat src/a.py"}, ToolResult(LONG))
@@ -57,13 +57,13 @@ def test_no_long_answer_of_an_unknown_harness_is_a_whole_file() -> None:
         assert [target.is_whole for target in targets] == [is_whole], harness
 
 
-def test_of_several_files_in_its_long_answer_the_later_ones_are_possible() -> None:
+def test_of_several_files_in_its_long_answer_the_later_ones_are_possible():
     call = ToolCall("1", "bash", {"command": "cat src/a.py src/b.py"}, ToolResult(LONG))
     said = _said(call, harness="no-such-harness", expected="src/a.py,src/b.py")
     assert said.split(",")[1] == "possible"
 
 
-def test_what_a_failed_command_of_an_unknown_harness_printed_is_possible() -> None:
+def test_what_a_failed_command_of_an_unknown_harness_printed_is_possible():
     """Without a status, the text may be the message of a call that did not run."""
     call = ToolCall("1", "bash", {"command": "cat src/a.py"}, ToolResult("x = 1\n", is_error=True))
     assert _said(call, harness="no-such-harness") == "possible"
@@ -79,16 +79,12 @@ def test_what_a_failed_command_of_an_unknown_harness_printed_is_possible() -> No
         *[("wait_agent", True), ("read_agent", True), ("list_agents", False)],
     ],
 )
-def test_a_tool_of_an_unknown_harness_delegates_if_its_name_says_so(
-    tool: str, is_missing: bool
-) -> None:
+def test_a_tool_of_an_unknown_harness_delegates_if_its_name_says_so(tool, is_missing):
     call = ToolCall("1", tool, {"prompt": "look"}, ToolResult("done"))
     assert ("subagent_calls_missing" in _events(call, "no-such-harness").flags) == is_missing
 
 
-def test_a_format_that_does_not_say_what_it_counts_states_no_count(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_format_that_does_not_say_what_it_counts_states_no_count(monkeypatch):
     def read(lines: object, name: str) -> Reading:
         call = ToolCall("1", "read_file", {"path": "a.py"}, ToolResult("x"))
         return Reading("silent", (Usage("m", 10, 5), call), declared_tokens=7, declared_cost_usd=1)
@@ -102,5 +98,5 @@ def test_a_format_that_does_not_say_what_it_counts_states_no_count(
     assert join_trace(None, found).counted_tokens is None
 
 
-def test_a_harness_without_a_dialect_has_answered_nothing() -> None:
+def test_a_harness_without_a_dialect_has_answered_nothing():
     assert dialect_of("no-such-harness") is None

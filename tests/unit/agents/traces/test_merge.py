@@ -56,12 +56,6 @@ def test_what_is_missing_is_filled_in():
     assert (c.result.text, c.result.structured, c.result.is_error) == ("text", {"n": 1}, True)
 
 
-def test_a_cut_call_gets_its_missing_arguments_without_a_conflict():
-    merged = merge_calls([call("a", path="p")], [call("a", path="p", content="text")])
-    assert merged.items[0].arguments == {"path": "p", "content": "text"}
-    assert merged.n_conflicts == 0
-
-
 def test_calls_with_an_id_in_reuse_are_matched_by_what_was_called():
     base = [call("x", command="2", result=None)]
     other = [

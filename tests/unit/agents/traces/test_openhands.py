@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from retrieval_eval.agents.traces.formats.openhands import repaired, result
@@ -83,28 +81,6 @@ def test_the_arguments_of_a_remote_tool_are_read_back_from_the_message():
     stated = {"repo": "r", "path": "src\\.c", "startLine": 3}
     assert repaired("read_file", {"query": "x"}, message, None) == stated
     assert repaired("read_file", stated, message, None) is None
-
-
-def test_a_remote_tools_result_is_unwrapped():
-    wrapped = {
-        "meta": None,
-        "content": [{"type": "text", "text": "1: x"}, {"type": "text", "text": "2: y"}],
-        "structuredContent": {"text": "1: x"},
-        "isError": True,
-    }
-    parsed = result("read_file", json.dumps(wrapped), False)
-    assert (parsed.text, parsed.structured, parsed.is_error) == (
-        "1: x\n2: y",
-        {"text": "1: x"},
-        True,
-    )
-
-
-def test_a_cut_result_is_unwrapped_as_far_as_it_goes():
-    parsed = result(
-        "read_file", '{"content": [{"type": "text", "text": "URL: https://h/r/-/b', True
-    )
-    assert (parsed.text, parsed.is_truncated) == ("URL: https://h/r/-/b", True)
 
 
 @pytest.mark.parametrize(

@@ -198,13 +198,6 @@ def test_an_empty_trajectory_leaves_the_transcript(tmp_path):
     assert (trace.source, trace.has_trajectory, len(trace.calls)) == ("transcript", True, 3)
 
 
-def test_a_transcript_that_adds_nothing_leaves_the_trajectory(tmp_path):
-    put(tmp_path, "agent/trajectory.json", atif(("a", "Read", {}, "text")))
-    put(tmp_path, "agent/claude-code.txt", {"type": "user", "parent_tool_use_id": None}, DONE)
-    trace = read_trace(tmp_path)
-    assert (trace.source, trace.has_transcript) == ("trajectory", True)
-
-
 def test_a_session_file_fills_in_the_stream(tmp_path):
     put(tmp_path, "agent/claude-code.txt", *STREAM)
     main = [line for line in STREAM if line.get("parent_tool_use_id") is None]
@@ -218,25 +211,6 @@ def test_a_session_file_fills_in_the_stream(tmp_path):
     assert [c.timestamp for c in trace.calls] == [1.0, 2.0, 3.0]
     assert [c.cumulative_tokens for c in trace.calls] == [17, 28, 39]
     assert trace.format == "claude-code-stream-json+claude-code-session-jsonl"
-
-
-def test_sub_agent_session_files_are_sorted_in_by_time(tmp_path):
-    folder = "agent/sessions/projects/-w"
-    main = [use("t", "Task"), answer("t", 40), use("z"), answer("z", 50)]
-    lines = session_lines(*main, offset=10)
-    lines[2]["timestamp"] = stamp(45)
-    put(tmp_path, f"{folder}/s1.jsonl", *lines)
-    side = session_lines(use("p"), answer("p", 21), use("q"), is_sidechain=True, offset=20)
-    put(tmp_path, f"{folder}/s1/subagents/agent-1.jsonl", *side)
-    trace = read_trace(tmp_path)
-    assert [(c.call_id, c.is_subagent) for c in trace.calls] == [
-        ("t", False),
-        ("p", True),
-        ("q", True),
-        ("z", False),
-    ]
-    assert [c.cumulative_tokens for c in trace.calls] == [11, 22, 33, 44]
-    assert trace.flags == ()
 
 
 def test_missing_sub_agents_are_flagged(tmp_path):

@@ -79,19 +79,19 @@ BETWEEN_LINES = [
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_a_mark_stands_where_a_part_is_left_out(mark: str) -> None:
+def test_a_mark_stands_where_a_part_is_left_out(mark):
     text = received(ToolResult(f"{BEFORE}\n{mark}\n{BEHIND}")).text
     assert text == f"{BEFORE}\n{CUT_HERE}\n{BEHIND}"
 
 
 @pytest.mark.parametrize("mark", BETWEEN_LINES)
-def test_a_mark_that_counts_lines_stands_between_whole_lines(mark: str) -> None:
+def test_a_mark_that_counts_lines_stands_between_whole_lines(mark):
     text = received(ToolResult(f"{BEFORE}\n{mark}\n{BEHIND}")).text
     assert text == f"{BEFORE}\n{CUT_HERE}\n{CUT_HERE}\n{BEHIND}"
     assert whole_lines(text) == [*BEFORE.split("\n"), *BEHIND.split("\n")]
 
 
-def test_the_lines_of_a_read_end_where_its_note_says() -> None:
+def test_the_lines_of_a_read_end_where_its_note_says():
     rows = "".join(f"{n}\trow {n}\n" for n in range(1, 201))
     for mark in (*BETWEEN_LINES, "[Showing first 200 lines of 900]"):
         shown = received(ToolResult(f"{rows}\n{mark}"))
@@ -102,7 +102,7 @@ def test_the_lines_of_a_read_end_where_its_note_says() -> None:
         assert (target.lines, target.is_whole) == (((1, 200),), False)
 
 
-def test_a_line_that_the_call_holds_itself_is_no_mark() -> None:
+def test_a_line_that_the_call_holds_itself_is_no_mark():
     result = ToolResult(f"{BEFORE}\n...\n{BEHIND}")
     assert received(result, {"command": "cat a; echo ...; cat b"}) is result
     for command in ("cat a", "git diff a...b; cat a", "go vet ./...; cat a"):
@@ -147,7 +147,7 @@ CONTENT = [
 
 
 @pytest.mark.parametrize("line", CONTENT)
-def test_a_line_about_cutting_is_content(line: str) -> None:
+def test_a_line_about_cutting_is_content(line):
     result = ToolResult(f"{BEFORE}\n{line}\n{BEHIND}")
     assert received(result) is result
 
@@ -178,7 +178,7 @@ def test_a_line_about_cutting_is_content(line: str) -> None:
         ),
     ],
 )
-def test_where_the_part_is_that_was_left_out(text: str, expected: str) -> None:
+def test_where_the_part_is_that_was_left_out(text, expected):
     assert received(ToolResult(text)).text == expected
 
 
@@ -192,13 +192,13 @@ def test_where_the_part_is_that_was_left_out(text: str, expected: str) -> None:
         "\u2702 400 lines cut",
     ],
 )
-def test_an_ornament_is_a_mark_only_as_the_outermost_line(mark: str) -> None:
+def test_an_ornament_is_a_mark_only_as_the_outermost_line(mark):
     assert received(ToolResult(f"{BEFORE}\n{mark}")).text == f"{BEFORE}\n{CUT_HERE}"
     within = ToolResult(f"{BEFORE}\n{mark}\n{BEHIND}")
     assert received(within) is within
 
 
-def test_a_preview_ends_where_the_rest_was_saved() -> None:
+def test_a_preview_ends_where_the_rest_was_saved():
     text = "<persisted-output>\nPreview (2KB):\na.py\nb.p\n...\n</persisted-output>"
     assert whole_lines(received(ToolResult(text)).text)[:3] == [
         "<persisted-output>",
@@ -211,9 +211,7 @@ LINES = st.lists(st.sampled_from(["x = 1", "", "12\ty", "    z()", "a.py:3:b"]),
 
 
 @given(before=LINES, behind=LINES, mark=st.sampled_from([*MARKS, *BETWEEN_LINES]))
-def test_beside_a_mark_nothing_is_shown_that_was_not_there(
-    before: list[str], behind: list[str], mark: str
-) -> None:
+def test_beside_a_mark_nothing_is_shown_that_was_not_there(before, behind, mark):
     text = received(ToolResult("\n".join([*before, mark, *behind]))).text
     shown = whole_lines(text)
     assert mark not in shown or not any(map(str.strip, before + behind))
@@ -221,7 +219,7 @@ def test_beside_a_mark_nothing_is_shown_that_was_not_there(
     assert whole_lines(received(ToolResult(text)).text) == shown
 
 
-def test_marks_are_found_in_linear_time() -> None:
+def test_marks_are_found_in_linear_time():
     for dots in (
         "...\n" * 300_000,
         ". " * 900_000,

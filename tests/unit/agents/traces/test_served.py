@@ -115,33 +115,27 @@ def use(tool: tuple[str, dict[str, Any]], answer: Any, is_structured: bool = Fal
 
 @pytest.mark.parametrize("is_structured", [False, True])
 @pytest.mark.parametrize(("tool", "answer", "why"), UNSERVED)
-def test_an_error_in_place_of_an_answer_serves_nothing(
-    tool: tuple[str, dict[str, Any]], answer: Any, why: str, is_structured: bool
-) -> None:
+def test_an_error_in_place_of_an_answer_serves_nothing(tool, answer, why, is_structured):
     used = use(tool, answer, is_structured)
     assert (used.targets, used.is_error, used.is_opaque) == ((), True, False), why
 
 
 @pytest.mark.parametrize(("tool", "answer", "why"), SERVED)
-def test_content_that_speaks_of_errors_is_content(
-    tool: tuple[str, dict[str, Any]], answer: Any, why: str
-) -> None:
+def test_content_that_speaks_of_errors_is_content(tool, answer, why):
     used = use(tool, answer)
     assert not used.is_error, why
     assert [t.access for t in used.targets] == ["opened"], why
 
 
 @pytest.mark.parametrize("answer", [row[1] for row in UNSERVED if isinstance(row[1], str)])
-def test_what_a_local_tool_reads_is_content_whatever_it_says(answer: str) -> None:
+def test_what_a_local_tool_reads_is_content_whatever_it_says(answer):
     lines = "\n".join(f"{n:6}\t{line}" for n, line in enumerate(answer.split("\n"), start=1))
     used = use(("Read", {"file_path": "/w/page.txt"}), lines)
     assert [(t.path, t.access) for t in used.targets] == [("/w/page.txt", "opened")]
 
 
 @pytest.mark.parametrize("tool", [GET, READ, OTHER])
-def test_an_error_object_where_a_json_file_was_asked_for_stays_open(
-    tool: tuple[str, dict[str, Any]],
-) -> None:
+def test_an_error_object_where_a_json_file_was_asked_for_stays_open(tool):
     used = use(asking(tool, "fixtures/error.json"), {"error": "not found", "status": 404})
     assert (used.targets, used.is_error, used.is_opaque) == ((), False, True)
 
@@ -160,7 +154,7 @@ def test_an_error_object_where_a_json_file_was_asked_for_stays_open(
         "It seems to be a login form of the host.",
     ],
 )
-def test_a_model_that_says_it_saw_nothing_leaves_open_what_it_saw(answer: str) -> None:
+def test_a_model_that_says_it_saw_nothing_leaves_open_what_it_saw(answer):
     used = use(PAGE, answer)
     assert (used.targets, used.is_error, used.is_opaque) == ((), False, True)
 
@@ -181,15 +175,13 @@ def test_a_model_that_says_it_saw_nothing_leaves_open_what_it_saw(answer: str) -
     ],
 )
 @pytest.mark.parametrize("tool", [READ, GET, OTHER])
-def test_a_line_that_tells_of_an_error_in_other_words_leaves_open_what_was_served(
-    tool: tuple[str, dict[str, Any]], answer: str
-) -> None:
+def test_a_line_that_tells_of_an_error_in_other_words_leaves_open_what_was_served(tool, answer):
     used = use(tool, answer)
     assert (used.targets, used.is_error, used.is_opaque) == ((), False, True)
 
 
 @pytest.mark.parametrize("title", ["Sign in to GitHub", "Page not found · GitHub"])
-def test_a_fetched_page_in_markdown_may_be_a_sign_in_or_error_page(title: str) -> None:
+def test_a_fetched_page_in_markdown_may_be_a_sign_in_or_error_page(title):
     for text in (f"# {title}\n\nUsername\n\nPassword", f"{title}\n\nGo back."):
         used = use(FETCH, text)
         assert (used.targets, used.is_opaque or used.is_error) == ((), True)
@@ -197,7 +189,7 @@ def test_a_fetched_page_in_markdown_may_be_a_sign_in_or_error_page(title: str) -
     assert use((FETCH[0], document), f"# {title}\n\nUsername").targets
 
 
-def test_the_status_of_a_fetched_page_decides() -> None:
+def test_the_status_of_a_fetched_page_decides():
     result = ToolResult("The file has three lines.", {"code": 404, "result": "x", "url": "u"})
     assert interpret(ToolCall("c", *PAGE, result)).is_error
     result = ToolResult("The file has three lines.", {"code": 200, "result": "x", "url": "u"})
@@ -219,7 +211,7 @@ CURL = "curl -s https://raw.githubusercontent.com/acme/w/v1/{}"
         "curl: (22) The requested URL returned error: 404",
     ],
 )
-def test_an_error_that_a_shell_fetched_is_not_the_file(printed: str) -> None:
+def test_an_error_that_a_shell_fetched_is_not_the_file(printed):
     assert ShellSession("/w").analyse(CURL.format("src/a.go"), printed).events == ()
 
 
@@ -231,7 +223,7 @@ def test_an_error_that_a_shell_fetched_is_not_the_file(printed: str) -> None:
         ("package.json", '{\n  "name": "w", "error": "x"\n}'),
     ],
 )
-def test_content_that_a_shell_fetched_is_the_file(path: str, printed: str) -> None:
+def test_content_that_a_shell_fetched_is_the_file(path, printed):
     (event,) = ShellSession("/w").analyse(CURL.format(path), printed).events
     assert [t.path for t in event.targets] == [path]
 
@@ -246,7 +238,7 @@ STUBS = [
 
 
 @pytest.mark.parametrize("text", STUBS)
-def test_an_answer_that_names_an_earlier_read_serves_nothing_new(text: str) -> None:
+def test_an_answer_that_names_an_earlier_read_serves_nothing_new(text):
     assert is_stub(text)
     for name in ("Read", "read_file", "str_replace_editor"):
         call = ToolCall("1", name, {"path": "a.py", "command": "view"}, ToolResult(text))
@@ -263,7 +255,7 @@ def test_an_answer_that_names_an_earlier_read_serves_nothing_new(text: str) -> N
         "The file has not changed.",
     ],
 )
-def test_content_that_speaks_of_an_earlier_read_is_content(text: str) -> None:
+def test_content_that_speaks_of_an_earlier_read_is_content(text):
     assert not is_stub(text)
 
 
@@ -278,7 +270,7 @@ def test_content_that_speaks_of_an_earlier_read_is_content(text: str) -> None:
         "Awaiting approval",
     ],
 )
-def test_a_short_answer_that_nothing_was_run_serves_nothing(text: str) -> None:
+def test_a_short_answer_that_nothing_was_run_serves_nothing(text):
     assert is_refusal(text)
     for name, arguments in (("Bash", {"command": "cat a.py"}), ("Read", {"file_path": "a.py"})):
         assert not interpret(ToolCall("1", name, arguments, ToolResult(text))).targets
@@ -294,12 +286,12 @@ def test_a_short_answer_that_nothing_was_run_serves_nothing(text: str) -> None:
         "The test was not executed",
     ],
 )
-def test_content_about_approvals_is_content(text: str) -> None:
+def test_content_about_approvals_is_content(text):
     assert not is_refusal(text)
 
 
 @pytest.mark.parametrize(
     "text", ["[sandbox] denied: cat a.py", "Policy violation: this command is not allowed"]
 )
-def test_a_label_before_a_refusal_leaves_it_open(text: str) -> None:
+def test_a_label_before_a_refusal_leaves_it_open(text):
     assert may_be_refused(text)

@@ -40,7 +40,7 @@ from retrieval_eval.io.files import Line
         "Please continue working on the task on whatever approach you think is suitable.",
     ],
 )
-def test_a_complaint_of_the_format_of_an_answer(text: str) -> None:
+def test_a_complaint_of_the_format_of_an_answer(text):
     assert complains_of_format(text)
 
 
@@ -56,11 +56,11 @@ def test_a_complaint_of_the_format_of_an_answer(text: str) -> None:
         "New Terminal Output:\nu@h:/repo# cat a.py",
     ],
 )
-def test_no_complaint(text: str) -> None:
+def test_no_complaint(text):
     assert not complains_of_format(text)
 
 
-def test_an_answer_may_have_the_form_of_a_call() -> None:
+def test_an_answer_may_have_the_form_of_a_call():
     calls = [
         *("```\nls\n```", "I look.\n```bash\nls\n```", "~~~run\nls\n~~~", "<read_file>", "$ ls"),
         *("<|tool_call|>", '{"command": "ls"}', "Action: ls", "[TOOL_CALLS]", "run('ls')"),
@@ -71,7 +71,7 @@ def test_an_answer_may_have_the_form_of_a_call() -> None:
     assert [is_talk(text) for text in (words[1], "ls", calls[0])] == [True, False, False]
 
 
-def test_a_reply_may_have_the_form_of_an_output() -> None:
+def test_a_reply_may_have_the_form_of_an_output():
     shown = ["Observation: x", "EXECUTION RESULT of [bash]: x", "<output>\nx", '{"returncode": 0}']
     shown += ["a.py\n(Open file: n/a)\n(Current directory: /w)\nbash-$"]
     assert all(map(is_output, shown))
@@ -98,7 +98,7 @@ CALL, SHOWN = "<execute>cat a.py</execute>", "x = 1"
 REFUSED = "Your output was not formatted correctly. Please include one command."
 
 
-def test_a_person_who_talks_with_an_agent_saw_all_of_it() -> None:
+def test_a_person_who_talks_with_an_agent_saw_all_of_it():
     assert _messages(*CHAT).flags == ()
     assert join_trace(None, _messages(*CHAT)).flags == ()
     assert _messages("Go.", *("I look.", REFUSED) * 2, CALL, REFUSED).flags == ()
@@ -117,7 +117,7 @@ def _steps(*steps: tuple[str, str], observed: str | None = None) -> Reading:
     return _reading(read_document(document, "t.json"))
 
 
-def test_what_a_harness_refused_was_no_call_in_a_trajectory() -> None:
+def test_what_a_harness_refused_was_no_call_in_a_trajectory():
     talk = [("user", CHAT[0]), *zip(("agent", "user") * 2, CHAT[1:], strict=True)]
     assert _steps(*talk).flags == ()
     assert _steps(("agent", "I look."), ("agent", "So."), observed=REFUSED).flags == ()
@@ -125,7 +125,7 @@ def test_what_a_harness_refused_was_no_call_in_a_trajectory() -> None:
     assert "calls_unreadable" in unread.flags
 
 
-def test_what_swe_agent_refused_was_no_call() -> None:
+def test_what_swe_agent_refused_was_no_call():
     def read(observation: str, status: str = "exit_cost") -> Reading:
         step = {"action": "", "observation": observation, "thought": "I think.", "state": {}}
         info = {"exit_status": status, "model_stats": {"api_calls": 8}}
@@ -137,7 +137,7 @@ def test_what_swe_agent_refused_was_no_call() -> None:
     assert "calls_unreadable" not in read("", "exit_format").flags
 
 
-def test_requests_of_a_chat_are_no_work() -> None:
+def test_requests_of_a_chat_are_no_work():
     def chat(number: int, text: str) -> dict[str, Any]:
         said = [{"role": "assistant", "parts": [{"type": "text", "content": text}]}]
         return {
@@ -159,7 +159,7 @@ def test_requests_of_a_chat_are_no_work() -> None:
 @pytest.mark.parametrize(
     "piece", ["your last ", "you must use a ", "a_(", "```", "<a_a ", "(a", " "]
 )
-def test_hostile_texts_take_no_time(piece: str) -> None:
+def test_hostile_texts_take_no_time(piece):
     text = piece * (200_000 // len(piece))
     start = time.process_time()
     complains_of_format(text)

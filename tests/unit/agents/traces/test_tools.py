@@ -31,9 +31,7 @@ def seen(used: ToolUse) -> list[Seen]:
         ({"command": ""}, "def f(): ...", False),
     ],
 )
-def test_what_a_shell_printed_for_an_unknown_command_is_opaque(
-    arguments: dict[str, Any], text: str, is_opaque: bool
-) -> None:
+def test_what_a_shell_printed_for_an_unknown_command_is_opaque(arguments, text, is_opaque):
     assert use("Bash", arguments, text).is_opaque is is_opaque
 
 
@@ -91,9 +89,7 @@ CATEGORIES = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "category", "is_mcp", "server"), CATEGORIES)
-def test_category_and_server(
-    name: str, arguments: dict[str, Any], category: str, is_mcp: bool, server: str | None
-) -> None:
+def test_category_and_server(name, arguments, category, is_mcp, server):
     used = use(name, arguments, None)
     assert (used.category, used.is_mcp, used.server) == (category, is_mcp, server)
     assert used.is_retrieval
@@ -107,7 +103,7 @@ def test_category_and_server(
         *("mcp__x__sequentialthinking", "EnterWorktree"),
     ],
 )
-def test_housekeeping_is_no_retrieval(name: str) -> None:
+def test_housekeeping_is_no_retrieval(name):
     used = use(name, {"path": "a.py"}, "/workspace/a.py")
     assert not used.is_retrieval
     assert used.targets == ()
@@ -130,9 +126,7 @@ def test_housekeeping_is_no_retrieval(name: str) -> None:
         ("Read", {"command": "ls"}, None, None),
     ],
 )
-def test_shell_commands_are_handed_on(
-    name: str, arguments: dict[str, Any], command: str | None, cwd: str | None
-) -> None:
+def test_shell_commands_are_handed_on(name, arguments, command, cwd):
     used = use(name, arguments, "a.py")
     assert (used.command, used.command_cwd) == (command, cwd)
     assert used.targets == ()
@@ -180,19 +174,13 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "text"), FAILURES)
-def test_a_failure_in_words_finds_nothing(name: str, arguments: dict[str, Any], text: str) -> None:
+def test_a_failure_in_words_finds_nothing(name, arguments, text):
     used = use(name, arguments, text)
     assert used.is_error
     assert used.targets == ()
 
 
-def test_a_reported_error_finds_nothing() -> None:
-    used = use("Read", {"file_path": "/w/a.py"}, "1\tx", is_error=True)
-    assert used.is_error
-    assert used.targets == ()
-
-
-def test_an_emptied_file_shows_nothing_though_the_structure_says_one_line() -> None:
+def test_an_emptied_file_shows_nothing_though_the_structure_says_one_line():
     file = {"filePath": "/w/a.cc", "content": "", "numLines": 1, "startLine": 1, "totalLines": 1}
     text = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
     used = use("Read", {"file_path": "/w/a.cc"}, text, structured={"type": "text", "file": file})
@@ -200,7 +188,7 @@ def test_an_emptied_file_shows_nothing_though_the_structure_says_one_line() -> N
 
 
 @pytest.mark.parametrize("name", ["Read", "Grep", "Write", "mcp__sourcegraph__read_file"])
-def test_a_call_without_a_result_is_no_error_and_may_have_read_what_it_names(name: str) -> None:
+def test_a_call_without_a_result_is_no_error_and_may_have_read_what_it_names(name):
     arguments = {"path": "/w/a.py", "file_path": "/w/a.py", "repo": "a/b"}
     used = interpret(ToolCall("c1", name, arguments, None, cwd="/workspace"))
     assert (used.is_error, used.is_opaque) == (False, False)
@@ -208,7 +196,7 @@ def test_a_call_without_a_result_is_no_error_and_may_have_read_what_it_names(nam
     assert {target.doubt for target in used.targets} == expected
 
 
-def test_an_argument_of_a_search_is_not_a_result() -> None:
+def test_an_argument_of_a_search_is_not_a_result():
     arguments = {"repo": "github.com/a/b", "path": "a.go", "symbol": "F"}
     for text in ("", "No results.", "No references found.", '{"text":"No results."}'):
         used = use("mcp__sourcegraph__find_references", arguments, text)
@@ -220,7 +208,7 @@ def test_an_argument_of_a_search_is_not_a_result() -> None:
     "path",
     ["Makefile", "Dockerfile", "docs/rfc-123-x.md", "app/(auth)/page.tsx", "a b.py", ".bazelrc"],
 )
-def test_one_rule_for_every_file_name(path: str) -> None:
+def test_one_rule_for_every_file_name(path):
     read = use("Read", {"file_path": f"/workspace/{path}"}, "1\tx")
     glob = use("Glob", {"pattern": "*"}, f"/workspace/{path}")
     grep = use("Grep", {"pattern": "x"}, f"Found 1 file\n{path}")
@@ -237,14 +225,6 @@ def test_one_rule_for_every_file_name(path: str) -> None:
         assert [t.path for t in used.targets] == [path]
 
 
-def test_a_listing_of_300_names_gives_300_listed_targets() -> None:
-    names = "\n".join(f"src/f{n}.py" for n in range(300))
-    used = use("mcp__sourcegraph__sg_list_files", {"repo": "github.com/a/b"}, names)
-    assert len(used.targets) == 300
-    assert {t.access for t in used.targets} == {"listed"}
-    assert {t.repository for t in used.targets} == {"github.com/a/b"}
-
-
 @pytest.mark.parametrize(
     ("path", "is_opaque"),
     [
@@ -252,19 +232,19 @@ def test_a_listing_of_300_names_gives_300_listed_targets() -> None:
         ("/home/claude/.claude/projects/-workspace/memory/MEMORY.md", False),
     ],
 )
-def test_files_of_the_harness_are_no_repository_files(path: str, is_opaque: bool) -> None:
+def test_files_of_the_harness_are_no_repository_files(path, is_opaque):
     used = use("Read", {"file_path": path}, "1\tsrc/a.py:3:x")
     assert used.category == "file_read"
     assert used.targets == ()
     assert used.is_opaque == is_opaque
 
 
-def test_a_repository_folder_called_memory_is_kept() -> None:
+def test_a_repository_folder_called_memory_is_kept():
     used = use("Read", {"file_path": "/workspace/src/memory/pool.c"}, "1\tx")
     assert seen(used) == [("/workspace/src/memory/pool.c", "opened")]
 
 
-def test_cursor_wraps_mcp_calls() -> None:
+def test_cursor_wraps_mcp_calls():
     arguments = {
         "providerIdentifier": "sourcegraph",
         "name": "sourcegraph-keyword_search",
@@ -278,7 +258,7 @@ def test_cursor_wraps_mcp_calls() -> None:
     assert used.arguments == {"query": "x"}
 
 
-def test_long_arguments_are_cut_and_their_length_is_kept() -> None:
+def test_long_arguments_are_cut_and_their_length_is_kept():
     edits = [{"old": "x" * 300, "new": "y" * 300}]
     kept = salient_arguments({"content": "z" * 50_123, "edits": edits, "offset": 3, "n": [1]})
     assert kept["content"] == "z" * 500
@@ -288,74 +268,12 @@ def test_long_arguments_are_cut_and_their_length_is_kept() -> None:
     assert (kept["offset"], kept["n"]) == (3, [1])
 
 
-def test_arguments_without_a_json_form_become_null() -> None:
+def test_arguments_without_a_json_form_become_null():
     deep: list[Any] = []
     for _ in range(1_000_000):
         deep = [deep]
     kept = salient_arguments({"nan": float("nan"), "inner": [float("inf")], "deep": deep})
     assert kept == {"nan": None, "inner": None, "deep": None}
-
-
-OWN = "### /w/a.py\n```python\n1: import os\n2: x\n```\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "text", "category", "targets"),
-    [
-        (
-            "developer__text_editor",
-            {"command": "view", "path": "/w/a.py"},
-            OWN,
-            "file_read",
-            [("/w/a.py", "opened")],
-        ),
-        (
-            "developer__text_editor",
-            {"command": "view", "path": "/w/a.py", "view_range": [1, 2]},
-            OWN,
-            "file_read",
-            [("/w/a.py", "opened")],
-        ),
-        (
-            "developer__text_editor",
-            {"command": "str_replace", "path": "/w/a.py", "old_str": "x", "new_str": "y"},
-            "The file /w/a.py has been edited, and the section now reads:\n```python\ny\n```",
-            "file_write",
-            [("/w/a.py", "written"), ("/w/a.py", "matched")],
-        ),
-        (
-            "developer__text_editor",
-            {"command": "write", "path": "/w/b.py", "file_text": "x"},
-            "Successfully wrote to /w/b.py",
-            "file_write",
-            [("/w/b.py", "written")],
-        ),
-        ("developer__analyze", {"path": "/w/a.py"}, "a.py: f, g", "symbol_navigation", []),
-        ("memory__retrieve_memories", {"category": "x"}, "/w/a.py", "other", []),
-        ("computercontroller__cache", {"command": "list"}, "/w/a.py", "other", []),
-    ],
-)
-def test_the_namespaced_tools_of_a_harness_are_its_own(
-    name: str,
-    arguments: dict[str, Any],
-    text: str,
-    category: str,
-    targets: list[tuple[str, str]],
-) -> None:
-    used = use(name, arguments, text)
-    assert (used.is_mcp, used.server, used.category) == (False, None, category)
-    assert [(t.path, t.access) for t in used.targets] == targets
-
-
-def test_a_view_of_what_is_not_there_finds_nothing() -> None:
-    arguments = {"command": "view", "path": "/w/a.py"}
-    used = use("developer__text_editor", arguments, "The path '/w/a.py' does not exist.")
-    assert (used.targets, used.is_error) == ((), True)
-
-
-def test_a_namespaced_shell_is_a_shell() -> None:
-    used = use("developer__shell", {"command": "cat a.py"}, "import os")
-    assert (used.is_mcp, used.command, used.category) == (False, "cat a.py", "other")
 
 
 @pytest.mark.parametrize(
@@ -367,7 +285,7 @@ def test_a_namespaced_shell_is_a_shell() -> None:
         ("developers__shell", "developers"),
     ],
 )
-def test_any_other_namespace_is_an_mcp_server(name: str, server: str) -> None:
+def test_any_other_namespace_is_an_mcp_server(name, server):
     used = use(name, {"path": "a.py"}, "x")
     assert (used.is_mcp, used.server) == (True, server)
 

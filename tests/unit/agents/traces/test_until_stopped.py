@@ -25,7 +25,7 @@ STOPPED = [
 
 
 @pytest.mark.parametrize("text", STOPPED)
-def test_what_was_printed_before_the_stop_is_kept(text: str) -> None:
+def test_what_was_printed_before_the_stop_is_kept(text):
     result = until_stopped(ToolResult(text), "cat a; sleep 8; cat b")
     assert (result.text.strip(), result.is_stopped, result.is_unfinished) == ("a = 1", True, False)
 
@@ -55,21 +55,21 @@ CLOSING = [
     "behind", ["", "\n", "\n\nExit code: 1", "\n</output>", "\n[exit code: 1]", "\nexit status 1"]
 )
 @pytest.mark.parametrize("line", CLOSING)
-def test_a_last_line_about_an_end_closes_the_output(line: str, behind: str) -> None:
+def test_a_last_line_about_an_end_closes_the_output(line, behind):
     result = until_stopped(ToolResult(f"a = 1\n{line}{behind}"), "cat a; sleep 8; cat b")
     assert (result.text.split("\n")[0], result.is_stopped) == ("a = 1", True)
     assert line not in result.text
 
 
 @pytest.mark.parametrize("line", CLOSING)
-def test_such_a_line_alone_may_be_what_a_file_holds(line: str) -> None:
+def test_such_a_line_alone_may_be_what_a_file_holds(line):
     result = until_stopped(ToolResult(line), "cat a")
     assert result.is_unfinished or result.doubt == "may_have_failed"
     assert until_stopped(ToolResult(line, is_error=True), "cat a").is_unfinished
 
 
 @pytest.mark.parametrize("line", ["Terminated", "^C", "(command interrupted)"])
-def test_a_command_that_ended_well_was_not_stopped(line: str) -> None:
+def test_a_command_that_ended_well_was_not_stopped(line):
     result = ToolResult(f"a = 1\n{line}")
     assert until_stopped(result, "cat a; cat b", 0) is result
     stated = ToolResult(f"Exit code: 0\na = 1\n{line}")
@@ -92,17 +92,17 @@ def test_a_command_that_ended_well_was_not_stopped(line: str) -> None:
         "    Terminated()",
     ],
 )
-def test_a_last_line_of_a_file_or_of_hits_is_content(line: str) -> None:
+def test_a_last_line_of_a_file_or_of_hits_is_content(line):
     result = ToolResult(f"a = 1\n{line}")
     assert until_stopped(result, "cat a; cat b") is result
 
 
-def test_closing_lines_are_found_in_linear_time() -> None:
+def test_closing_lines_are_found_in_linear_time():
     for text in (" " * 2_000_000, "\n" * 2_000_000, "killed " * 300_000, "[" * 2_000_000):
         assert until_stopped(ToolResult(text), "cat a").text == text
 
 
-def test_a_command_that_printed_nothing_served_nothing() -> None:
+def test_a_command_that_printed_nothing_served_nothing():
     result = until_stopped(ToolResult("Error: Command timed out after 3 seconds"), "cat a")
     assert (result.is_stopped, result.is_unfinished) == (False, True)
 
@@ -117,7 +117,7 @@ def test_a_command_that_printed_nothing_served_nothing() -> None:
         "Command moved to background",
     ],
 )
-def test_other_texts_stay_as_they_are(text: str) -> None:
+def test_other_texts_stay_as_they_are(text):
     result = ToolResult(text)
     assert until_stopped(result, "cat a") is result
 
@@ -131,9 +131,7 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
         ("cat a; timeout 5 sleep 9", False),
     ],
 )
-def test_the_status_of_a_limited_part_is_not_that_of_the_script(
-    command: str, is_stopped: bool
-) -> None:
+def test_the_status_of_a_limited_part_is_not_that_of_the_script(command, is_stopped):
     assert until_stopped(ToolResult("a = 1"), command, 124).is_stopped is is_stopped
 
 
@@ -145,7 +143,7 @@ def test_the_status_of_a_limited_part_is_not_that_of_the_script(
         {"output": "a = 1", "exit_code": 124},
     ],
 )
-def test_a_record_states_that_the_time_was_over(record: dict[str, object]) -> None:
+def test_a_record_states_that_the_time_was_over(record):
     call = ToolCall("c", "bash", {"command": "cat a; sleep 9"}, ToolResult(json.dumps(record)))
     result = with_plain_output(call).result
     assert result is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,58 +12,18 @@ from tests.trials import proven
 C, P, N = "certain", "possible", "none"
 
 CASES: list[tuple[str, str, dict[str, Any], str | None, dict[str, str]]] = [
-    ("codex", "shell", {"command": ["bash", "-lc", "cat src/a.py src/b.py"]},
-     ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nimport os\ncat: src/b.py: No such file "
-      "or directory\n"),
-     {"src/a.py": C, "src/b.py": N}),
-    ("codex", "exec_command", {"cmd": "cat src/a.py", "workdir": "/workspace"},
-     ("Chunk ID: ab\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: "
-      "3\nOutput:\nimport os"),
-     {"src/a.py": C}),
-    ("codex", "exec_command", {"cmd": "cat src/a.py", "workdir": "/workspace"},
-     "Wall time: 10.0 seconds\nProcess running with session ID 3\nOutput:\n",
-     {"src/a.py": P}),
     ("gemini-cli", "run_shell_command", {"command": "cat src/a.py"},
      "Output: (empty)\nError: cat: src/a.py: No such file or directory\nExit Code: 1",
      {"src/a.py": N}),
-    ("gemini-cli", "run_shell_command", {"command": "cat src/a.py"},
-     ("Command: cat src/a.py\nDirectory: (root)\nStdout: import os\nStderr: (empty)\nError: "
-      "(none)\nExit Code: 0\nSignal: (none)"),
-     {"src/a.py": C}),
     ("gemini-cli", "glob", {"pattern": "**/*.py"},
      ("Found 1 file(s) matching \"**/*.py\" within /workspace, sorted by modification time "
       "(newest first):\n/workspace/src/a.py"),
      {"src/a.py": C, "src/b.py": N}),
-    ("qwen-coder", "run_shell_command", {"command": "grep -rn x src"},
-     ("Command: grep -rn x src\nDirectory: (root)\nOutput: src/a.py:3:x\nError: (none)\nExit "
-      "Code: 0\nSignal: (none)\nProcess Group PGID: 12"),
-     {"src/a.py": C, "src/b.py": N}),
-    ("opencode", "bash", {"command": "cat src/a.py"},
-     ("import os\n\n<bash_metadata>\nbash tool terminated command after exceeding timeout 1000 "
-      "ms\n</bash_metadata>"),
-     {"src/a.py": C}),
-    ("opencode", "read", {"filePath": "/workspace/src/a.py"},
-     "<file>\n00001| import os\n\n(End of file - total 1 lines)\n</file>",
-     {"src/a.py": C}),
-    ("openhands", "execute_bash", {"command": "cat src/a.py"},
-     ("import os\n[The command completed with exit code 0.]\n[Current working directory: "
-      "/workspace]\n[Python interpreter: /usr/bin/python]\n[Command finished with exit code 0]"),
-     {"src/a.py": C}),
-    ("swe-agent", "find_file", {"file_name": "a.py", "dir": "src"},
-     "Found 1 matches for \"a.py\" in /workspace/src:\n/workspace/src/a.py",
-     {"src/a.py": C, "src/b.py": N}),
     ("goose", "developer__shell", {"command": "cat src/a.py src/b.py"},
      "import os\ncat: src/b.py: No such file or directory\nCommand exited with code 1",
      {"src/a.py": C, "src/b.py": N}),
-    ("cursor-cli", "shellToolCall", {"command": "cat src/a.py"},
-     "{\"success\":{\"exitCode\":0,\"stdout\":\"import os\",\"stderr\":\"\"}}",
-     {"src/a.py": C}),
     ("cursor-cli", "lsToolCall", {"path": "/workspace/src"},
      ("{\"success\":{\"directoryTreeRoot\":{\"absPath\":\"/workspace/src\",\"childrenFiles\":[{\"name\":\"a.py\"}],\"childrenDirs\":[]}}}"),
-     {"src/a.py": C, "src/b.py": N}),
-    ("terminus-2", "bash_command", {"keystrokes": "cat src/a.py src/b.py\n", "duration": 1},
-     ("New Terminal Output:\n\nroot@x:/workspace# cat src/a.py src/b.py\nimport os\ncat: "
-      "src/b.py: No such file or directory\nroot@x:/workspace# "),
      {"src/a.py": C, "src/b.py": N}),
     ("some-agent", "execute_command", {"command": "cat src/a.py"},
      "{\"stdout\":\"import os\",\"stderr\":\"\",\"exit_code\":0}",
@@ -97,14 +56,7 @@ CASES: list[tuple[str, str, dict[str, Any], str | None, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("agent", "tool", "arguments", "answer", "expected"), CASES)
-def test_what_a_converted_call_proves(
-    tmp_path: Path,
-    agent: str,
-    tool: str,
-    arguments: dict[str, Any],
-    answer: str | None,
-    expected: dict[str, str],
-) -> None:
+def test_what_a_converted_call_proves(tmp_path, agent, tool, arguments, answer, expected):
     document = atif([Call(tool, arguments, answer)], "ATIF-v1.7", agent)
     document["agent"]["extra"] = {"cwds": ["/workspace"]}
     assert proven(tmp_path, {"agent/trajectory.json": document}, expected) == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,21 +12,10 @@ from tests.trials import proven
 C, P, N = "certain", "possible", "none"
 
 CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
-    ("mcp__fs__read_multiple_files", {"paths": ["/workspace/src/a.py", "/workspace/src/b.py"]},
-     ("/workspace/src/a.py:\nimport os\n\n---\n/workspace/src/b.py: Error - ENOENT: no such "
-      "file or directory, open '/workspace/src/b.py'"), False,
-     {"src/a.py": C, "src/b.py": N}),
-    ("mcp__fs__list_directory", {"path": "/workspace/src"},
-     "[FILE] a.py\n[DIR] lib", False,
-     {"src/a.py": C, "src/b.py": N}),
     ("mcp__fs__list_directory_with_sizes", {"path": "/workspace/src"},
      ("[FILE] a.py                     1.2 KB\n[DIR] lib\n\nTotal: 1 files, 1 directories\n"
       "Combined size: 1.2 KB"), False,
      {"src/a.py": C, "src/b.py": N}),
-    ("mcp__fs__directory_tree", {"path": "/workspace/src"},
-     ("[{\"name\": \"a.py\", \"type\": \"file\"}, {\"name\": \"lib\", \"type\": \"directory\", "
-      "\"children\": [{\"name\": \"d.py\", \"type\": \"file\"}]}]"), False,
-     {"src/a.py": C, "src/lib/d.py": C, "src/b.py": N}),
     ("mcp__fs__search_files", {"path": "/workspace", "pattern": "a.py"},
      "/workspace/src/a.py", False,
      {"src/a.py": C, "src/b.py": N}),
@@ -37,9 +25,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
     ("mcp__fs__read_text_file", {"path": "/workspace/src/a.py"},
      "Error: Access denied - path outside allowed directories: /workspace/src/a.py not in /d",
      False,
-     {"src/a.py": N}),
-    ("mcp__fs__write_file", {"path": "/workspace/src/a.py", "content": "x"},
-     "Successfully wrote to /workspace/src/a.py", False,
      {"src/a.py": N}),
     ("mcp__fs__edit_file", {"path": "/workspace/src/a.py", "edits": []},
      ("```diff\nIndex: /workspace/src/a.py\n--- /workspace/src/a.py\n+++ /workspace/src/a.py\n"
@@ -69,27 +54,11 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
       "\"content_around_reference\": \"x\"}]"), False,
      {"src/b.py": C, "src/a.py": N}),
     ("mcp__github__search_code", {"q": "foo repo:acme/w"},
-     ("{\"total_count\": 1, \"items\": [{\"name\": \"a.py\", \"path\": \"src/a.py\", "
-      "\"repository\": {\"full_name\": \"acme/w\"}}]}"), False,
-     {"src/a.py": C, "src/b.py": N}),
-    ("mcp__github__search_code", {"q": "foo repo:acme/w"},
      "{\"total_count\": 0, \"incomplete_results\": false, \"items\": []}", False,
-     {"src/a.py": N}),
-    ("mcp__github__get_commit", {"owner": "acme", "repo": "w", "sha": "abc"},
-     "{\"sha\": \"abc\", \"files\": [{\"filename\": \"src/a.py\", \"patch\": \"@@\"}]}", False,
-     {"src/a.py": C, "src/b.py": N}),
-    ("mcp__github__search_code", {"q": "foo"},
-     "API rate limit exceeded for user ID 1.", False,
      {"src/a.py": N}),
     ("mcp__github__get_issue", {"owner": "acme", "repo": "w", "issue_number": 1},
      "{\"title\": \"crash in src/a.py\", \"body\": \"see src/a.py\"}", False,
      {"src/a.py": N}),
-    ("mcp__sourcegraph__sg_keyword_search", {"query": "foo repo:^github.com/acme/w$"},
-     "{\"text\": \"# github.com/acme/w \\u2013 src/a.py\\n3: foo\"}", False,
-     {"src/a.py": C, "src/b.py": N}),
-    ("mcp__sourcegraph__sg_list_files", {"repo": "github.com/acme/w", "path": "src"},
-     "{\"text\": \"a.py\\nlib/\"}", False,
-     {"src/a.py": C, "src/b.py": N}),
     ("mcp__sourcegraph__sg_commit_search", {"repos": ["github.com/acme/w"], "messageTerms": ["x"]},
      "{\"text\": \"abc fix src/a.py\"}", False,
      {"src/a.py": P}),
@@ -99,9 +68,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
     ("mcp__x__list_files", {"directory": "/workspace/src"},
      "a.py\nb.py", False,
      {"src/a.py": C, "src/b.py": C, "src/c.py": N}),
-    ("mcp__x__semantic_search", {"query": "x"},
-     "The function is in `src/a.py` around line 3.", False,
-     {"src/a.py": P, "src/b.py": P}),
     ("mcp__x__semantic_search", {"query": "x"},
      "{\"results\": [{\"path\": \"src/a.py\", \"score\": 0.9, \"text\": \"x\"}]}", False,
      {"src/a.py": C, "src/b.py": N}),
@@ -130,21 +96,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
     ("Read", {"file_path": "/workspace/src"},
      "EISDIR: illegal operation on a directory, read", True,
      {"src/a.py": N}),
-    ("Grep", {"pattern": "x", "head_limit": 1},
-     "Found 1 file limit: 1\nsrc/a.py", False,
-     {"src/a.py": C, "src/b.py": N}),
-    ("Glob", {"pattern": "**/*.zig"},
-     "No files found", False,
-     {"src/a.py": N}),
-    ("Edit", {"file_path": "/workspace/src/a.py", "old_string": "x", "new_string": "y"},
-     "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>", True,
-     {"src/a.py": N}),
-    ("TodoWrite", {"todos": [{"content": "read src/a.py"}]},
-     "Todos have been modified", False,
-     {"src/a.py": N}),
-    ("ExitPlanMode", {"plan": "change src/a.py"},
-     "User has approved your plan. src/a.py", False,
-     {"src/a.py": N}),
     ("ListMcpResourcesTool", {},
      "[{\"uri\":\"file:///workspace/src/a.py\"}]", False,
      {"src/a.py": N}),
@@ -155,14 +106,7 @@ CASES: list[tuple[str, dict[str, Any], str, bool, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "answer", "is_error", "expected"), CASES)
-def test_what_an_answer_proves(
-    tmp_path: Path,
-    tool: str,
-    arguments: dict[str, Any],
-    answer: str,
-    is_error: bool,
-    expected: dict[str, str],
-) -> None:
+def test_what_an_answer_proves(tmp_path, tool, arguments, answer, is_error, expected):
     lines = stream_lines([Call(tool, arguments, answer, is_error)])
     files = {"agent/claude-code.txt": lines}
     assert proven(tmp_path, files, expected, 'repo = "acme/w"\n') == expected

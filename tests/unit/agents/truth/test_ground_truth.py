@@ -49,7 +49,7 @@ CHAIN: list[tuple[str, Any, str, str]] = [
 
 
 @pytest.mark.parametrize("first", range(len(CHAIN)))
-def test_the_first_source_that_yields_files_wins(tmp_path: Path, first: int) -> None:
+def test_the_first_source_that_yields_files_wins(tmp_path, first):
     task(tmp_path, {name: content for name, content, *_ in CHAIN[first:]})
     name, _, confidence, path = CHAIN[first]
     found = load_ground_truth(tmp_path)
@@ -58,7 +58,7 @@ def test_the_first_source_that_yields_files_wins(tmp_path: Path, first: int) -> 
     assert found.problems == ()
 
 
-def test_no_task_and_an_empty_task_have_no_ground_truth(tmp_path: Path) -> None:
+def test_no_task_and_an_empty_task_have_no_ground_truth(tmp_path):
     for found in (load_ground_truth(None), load_ground_truth(tmp_path)):
         assert (found.files, found.source, found.reason) == ((), None, "no_ground_truth")
 
@@ -71,9 +71,7 @@ def test_no_task_and_an_empty_task_have_no_ground_truth(tmp_path: Path) -> None:
         ('"a.py"', "tests/ground_truth.json: expected a list or an object"),
     ],
 )
-def test_a_broken_source_is_named_and_the_next_one_read(
-    tmp_path: Path, broken: str, sentence: str
-) -> None:
+def test_a_broken_source_is_named_and_the_next_one_read(tmp_path, broken, sentence):
     task(
         tmp_path,
         {
@@ -86,14 +84,14 @@ def test_a_broken_source_is_named_and_the_next_one_read(
     assert found.problems[0].startswith(sentence)
 
 
-def test_a_source_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+def test_a_source_that_is_not_utf8_is_named(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/ground_truth.json").write_bytes(b'["a.py",\n"\xff"]')
     found = load_ground_truth(tmp_path)
     assert found.problems == ("tests/ground_truth.json: line 2 is not UTF-8",)
 
 
-def test_a_link_out_of_the_task_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_out_of_the_task_is_not_followed(tmp_path):
     outside = tmp_path / "outside.json"
     outside.write_text('["secret.py"]')
     (tmp_path / "t" / "tests").mkdir(parents=True)
@@ -107,25 +105,23 @@ def test_a_link_out_of_the_task_is_not_followed(tmp_path: Path) -> None:
     ("stated", "confidence"),
     [("low", "low"), ("medium", "medium"), ("high", "high"), (0.4, "high"), (None, "high")],
 )
-def test_a_document_may_say_that_it_is_less_sure(
-    tmp_path: Path, stated: Any, confidence: str
-) -> None:
+def test_a_document_may_say_that_it_is_less_sure(tmp_path, stated, confidence):
     task(tmp_path, {"tests/ground_truth.json": {"files": ["a.py"], "confidence": stated}})
     assert load_ground_truth(tmp_path).confidence == confidence
 
 
-def test_a_defect_without_lines_is_counted(tmp_path: Path) -> None:
+def test_a_defect_without_lines_is_counted(tmp_path):
     task(tmp_path, {"tests/expected_defects.json": [{"file": "a.py"}]})
     found = load_ground_truth(tmp_path)
     assert found.problems == ("tests/expected_defects.json: 1 of 1 defects have no line range",)
 
 
-def test_copies_of_the_original_are_no_source(tmp_path: Path) -> None:
+def test_copies_of_the_original_are_no_source(tmp_path):
     task(tmp_path, {"tests/ground_truth.original.json": {"files": ["a.py"]}})
     assert load_ground_truth(tmp_path).reason == "no_ground_truth"
 
 
-def test_lower_sources_give_what_the_winner_lacks(tmp_path: Path) -> None:
+def test_lower_sources_give_what_the_winner_lacks(tmp_path):
     task(
         tmp_path,
         {
@@ -156,7 +152,7 @@ def test_lower_sources_give_what_the_winner_lacks(tmp_path: Path) -> None:
     assert found.repositories == (Repository("lib"),)
 
 
-def test_symbols_come_from_the_task_specification(tmp_path: Path) -> None:
+def test_symbols_come_from_the_task_specification(tmp_path):
     spec = {
         "artifacts": {
             "oracle": {
@@ -188,15 +184,13 @@ def test_symbols_come_from_the_task_specification(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_expected_edit_files_come_from_the_surest_source(
-    tmp_path: Path, extra: dict[str, Any], expected: list[str] | None
-) -> None:
+def test_expected_edit_files_come_from_the_surest_source(tmp_path, extra, expected):
     task(tmp_path, {"tests/ground_truth.json": ["a.py"]} | extra)
     found = load_ground_truth(tmp_path).expected_edit_files
     assert (None if found is None else [f.path for f in found]) == expected
 
 
-def test_edit_files_below_a_checkout_folder_are_the_ground_truth_files(tmp_path: Path) -> None:
+def test_edit_files_below_a_checkout_folder_are_the_ground_truth_files(tmp_path):
     task(
         tmp_path,
         {
@@ -213,7 +207,7 @@ def test_edit_files_below_a_checkout_folder_are_the_ground_truth_files(tmp_path:
     )
 
 
-def test_ranges_that_are_none_are_counted(tmp_path: Path) -> None:
+def test_ranges_that_are_none_are_counted(tmp_path):
     ranges = [(3, 4), (9, 3), (-1, 2), (1, None), ("5", "8")]
     chunks = [{"file": "a.py", "line_start": a, "line_end": b} for a, b in ranges]
     document = {"files": ["a.py"], "chunks": [*chunks, {"line_start": 1, "line_end": 2}, 7]}
@@ -224,7 +218,7 @@ def test_ranges_that_are_none_are_counted(tmp_path: Path) -> None:
     )
 
 
-def test_placeholder_ranges_are_left_out_and_said_to_be(tmp_path: Path) -> None:
+def test_placeholder_ranges_are_left_out_and_said_to_be(tmp_path):
     def chunk(file: str, start: int, end: int) -> dict[str, Any]:
         return {"file": file, "line_start": start, "line_end": end}
 
@@ -240,7 +234,7 @@ def test_placeholder_ranges_are_left_out_and_said_to_be(tmp_path: Path) -> None:
     ]
 
 
-def test_only_the_agents_own_output_is_no_retrieval_target(tmp_path: Path) -> None:
+def test_only_the_agents_own_output_is_no_retrieval_target(tmp_path):
     listed = ["/workspace/documentation.md", "/tmp/logs/agent/investigation.md"]
     task(tmp_path, {"tests/ground_truth.json": listed, "instruction.md": "See `src/a.py`."})
     found = load_ground_truth(tmp_path)
@@ -248,7 +242,7 @@ def test_only_the_agents_own_output_is_no_retrieval_target(tmp_path: Path) -> No
     assert found.not_retrieval_targets == tuple(listed)
 
 
-def test_own_output_beside_files_is_kept_apart(tmp_path: Path) -> None:
+def test_own_output_beside_files_is_kept_apart(tmp_path):
     task(
         tmp_path,
         {
@@ -262,13 +256,13 @@ def test_own_output_beside_files_is_kept_apart(tmp_path: Path) -> None:
     assert found.output_files == ("/workspace/docs/REPORT.md",)
 
 
-def test_an_instruction_that_names_only_its_output_is_no_ground_truth(tmp_path: Path) -> None:
+def test_an_instruction_that_names_only_its_output_is_no_ground_truth(tmp_path):
     task(tmp_path, {"instruction.md": "Write your answer to `/workspace/answer.json`."})
     found = load_ground_truth(tmp_path)
     assert (found.reason, found.output_files) == ("no_ground_truth", ("/workspace/answer.json",))
 
 
-def test_clone_folders_of_several_repositories_name_the_repository(tmp_path: Path) -> None:
+def test_clone_folders_of_several_repositories_name_the_repository(tmp_path):
     toml = "".join(
         f'[[repos]]\nurl = "https://github.com/acme/{name}"\npath = "{folder}"\n'
         for name, folder in (("tokio", "tokio"), ("hyper-http", "hyper"))
@@ -288,7 +282,7 @@ def test_clone_folders_of_several_repositories_name_the_repository(tmp_path: Pat
     assert found.repositories == (Repository("tokio", "tokio"), Repository("hyper-http", "hyper"))
 
 
-def test_a_broken_task_toml_costs_nothing_but_itself(tmp_path: Path) -> None:
+def test_a_broken_task_toml_costs_nothing_but_itself(tmp_path):
     task(tmp_path, {"task.toml": "[task\n", "tests/ground_truth.json": ["a.py"]})
     found = load_ground_truth(tmp_path)
     assert [f.path for f in found.files] == ["a.py"]
@@ -316,9 +310,7 @@ def test_a_broken_task_toml_costs_nothing_but_itself(tmp_path: Path) -> None:
         ({"dependency_chains": "x", "items": [3]}, []),
     ],
 )
-def test_an_oracle_requires_files_itself_or_through_its_items(
-    tmp_path: Path, oracle: Any, files: list[str]
-) -> None:
+def test_an_oracle_requires_files_itself_or_through_its_items(tmp_path, oracle, files):
     task(tmp_path, {"tests/task_spec.json": {"artifacts": {"oracle": oracle}}})
     assert [str(f) for f in load_ground_truth(tmp_path).files] == files
 
@@ -339,12 +331,12 @@ def test_an_oracle_requires_files_itself_or_through_its_items(
         ("src/.../a.py", "src/.../a.py"),
     ],
 )
-def test_every_way_to_write_an_entry(tmp_path: Path, entry: str, file: str) -> None:
+def test_every_way_to_write_an_entry(tmp_path, entry, file):
     task(tmp_path, {"tests/ground_truth.json": {"files": [entry, entry]}})
     assert [str(f) for f in load_ground_truth(tmp_path).files] == [file]
 
 
-def test_what_cannot_be_read_is_told_apart_from_remarks(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_told_apart_from_remarks(tmp_path):
     chunks = [{"file": "b.py", "line_start": 1, "line_end": 50}]
     task(
         tmp_path,
@@ -360,21 +352,21 @@ def test_what_cannot_be_read_is_told_apart_from_remarks(tmp_path: Path) -> None:
     assert len(truth.problems) == 2
 
 
-def test_an_instruction_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_an_instruction_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "instruction.md").write_bytes(b"Look at lib/a.py\n\xff")
     found = load_ground_truth(tmp_path)
     assert found.reason == "no_ground_truth"
     assert found.problems == found.unreadable == ("instruction.md: line 2 is not UTF-8",)
 
 
-def test_all_patches_of_a_solution_are_the_gold_patch(tmp_path: Path) -> None:
+def test_all_patches_of_a_solution_are_the_gold_patch(tmp_path):
     task(tmp_path, {"solution/solve.sh": SOLVE + SOLVE.replace("gold.py", "more.py")})
     found = load_ground_truth(tmp_path)
     assert [f.path for f in found.files] == ["src/gold.py", "src/more.py"]
     assert found.expected_edit_files == found.files
 
 
-def test_all_patch_files_that_a_solution_names_are_the_gold_patch(tmp_path: Path) -> None:
+def test_all_patch_files_that_a_solution_names_are_the_gold_patch(tmp_path):
     script = "git apply one.patch\ngit apply two.patch\n"
     patches = {f"solution/{n}.patch": DIFF.replace("x.py", f"{n}.py") for n in ("one", "two")}
     found = load_ground_truth(task(tmp_path, {"solution/solve.sh": script, **patches}))
@@ -390,9 +382,7 @@ ADDING = (
 )
 
 
-def test_a_file_that_the_reference_change_adds_is_not_expected_to_be_found(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_the_reference_change_adds_is_not_expected_to_be_found(tmp_path):
     task(tmp_path, {"tests/reference_fix.patch": ADDING})
     found = load_ground_truth(tmp_path)
     assert [f.path for f in found.files] == ["src/a.py", "src/old.py"]
@@ -405,7 +395,7 @@ def test_a_file_that_the_reference_change_adds_is_not_expected_to_be_found(
     ]
 
 
-def test_a_list_written_by_hand_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_a_list_written_by_hand_is_kept_as_it_is(tmp_path):
     listed = {"files": ["src/a.py", "src/new.py"]}
     task(tmp_path, {"tests/reference_fix.patch": ADDING, "tests/ground_truth.json": listed})
     found = load_ground_truth(tmp_path)
@@ -413,7 +403,7 @@ def test_a_list_written_by_hand_is_kept_as_it_is(tmp_path: Path) -> None:
     assert [f.path for f in found.added_files] == ["src/moved.py"]
 
 
-def test_a_change_that_only_adds_files_expects_none_to_be_found(tmp_path: Path) -> None:
+def test_a_change_that_only_adds_files_expects_none_to_be_found(tmp_path):
     patch = "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+b\n"
     # The instruction names the file that is to be written, which is no file to be found.
     task(tmp_path, {"tests/expected.diff": patch, "instruction.md": "Write the helper src/new.py."})
@@ -423,7 +413,7 @@ def test_a_change_that_only_adds_files_expects_none_to_be_found(tmp_path: Path) 
     assert [f.path for f in found.added_files] == ["src/new.py"]
 
 
-def test_a_change_of_the_case_of_a_name_adds_no_file(tmp_path: Path) -> None:
+def test_a_change_of_the_case_of_a_name_adds_no_file(tmp_path):
     patch = "diff --git a/src/A.py b/src/a.py\nrename from src/A.py\nrename to src/a.py\n"
     task(tmp_path, {"tests/reference_fix.patch": patch})
     found = load_ground_truth(tmp_path)

@@ -21,7 +21,7 @@ from retrieval_eval.agents.truth.workspace import OwnOutputs, stated_outputs
         ("", set()),
     ],
 )
-def test_stated_outputs(text: str, expected: set[str]) -> None:
+def test_stated_outputs(text, expected):
     assert set(stated_outputs(text)) == expected
 
 
@@ -46,10 +46,10 @@ def test_stated_outputs(text: str, expected: set[str]) -> None:
         ("/workspace/src/report.py", (), False),
     ],
 )
-def test_own_outputs(raw: str, stated: tuple[str, ...], is_own: bool) -> None:
+def test_own_outputs(raw, stated, is_own):
     assert OwnOutputs(stated).includes(raw) is is_own
 
 
-def test_long_hostile_text_is_read_in_linear_time() -> None:
+def test_long_hostile_text_is_read_in_linear_time():
     assert stated_outputs("write " + "OUTPUT_" * 40_000) == ()
     assert stated_outputs("write a/" * 60_000) == ()

@@ -38,7 +38,7 @@ def names(text: str) -> list[str]:
         ("no diff at all\n", []),
     ],
 )
-def test_names_in_a_diff(diff: str, expected: list[str]) -> None:
+def test_names_in_a_diff(diff, expected):
     assert names(diff) == expected
 
 
@@ -104,15 +104,13 @@ GIT = "diff --git a/{old} b/{new}\n"
         ),
     ],
 )
-def test_files_that_a_diff_adds_were_not_there_before(
-    diff: str, existing: list[str], added: list[str]
-) -> None:
+def test_files_that_a_diff_adds_were_not_there_before(diff, existing, added):
     found = touched_by([diff])
     assert [entry.path for entry in found.existing] == existing
     assert [entry.path for entry in found.added] == added
 
 
-def test_what_one_patch_adds_another_one_does_not_find() -> None:
+def test_what_one_patch_adds_another_one_does_not_find():
     first = f"--- /dev/null\n+++ b/new.py\n{HUNK}"
     second = f"--- a/new.py\n+++ b/new.py\n{HUNK}--- a/x.py\n+++ b/x.py\n{HUNK}"
     found = touched_by([first, second])
@@ -120,7 +118,7 @@ def test_what_one_patch_adds_another_one_does_not_find() -> None:
     assert [entry.path for entry in found.existing] == ["x.py"]
 
 
-def test_a_diff_whose_hunks_do_not_add_up_still_names_its_files() -> None:
+def test_a_diff_whose_hunks_do_not_add_up_still_names_its_files():
     cut = (
         "--- a/x.py\n+++ b/x.py\n@@ -1,9 +1,9 @@\n a\n--- a/y.py\n+++ b/y.py\n@@ -1,5 +1,5 @@\n a\n"
     )
@@ -131,7 +129,7 @@ def test_a_diff_whose_hunks_do_not_add_up_still_names_its_files() -> None:
     assert names(renamed) == ["a.py", "b.py", "c.py"]
 
 
-def test_the_first_patch_with_files_is_read(tmp_path: Path) -> None:
+def test_the_first_patch_with_files_is_read(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/reference_fix.patch").write_text("")
     (tmp_path / "tests/expected.diff").write_text(f"--- a/x.py\n+++ b/x.py\n{HUNK}")
@@ -163,7 +161,7 @@ GOLD = f"--- a/gold.py\n+++ b/gold.py\n{HUNK}"
         ({"tests/config.json": json.dumps({"patch": GOLD})}, "config.json"),
     ],
 )
-def test_gold_patches(tmp_path: Path, files: dict[str, str], source: str) -> None:
+def test_gold_patches(tmp_path, files, source):
     for name, content in files.items():
         write(tmp_path, name, content)
     found = read_gold_patch(tmp_path)
@@ -175,7 +173,7 @@ def test_gold_patches(tmp_path: Path, files: dict[str, str], source: str) -> Non
     )
 
 
-def test_a_solution_without_patch_names_nothing(tmp_path: Path) -> None:
+def test_a_solution_without_patch_names_nothing(tmp_path):
     assert read_gold_patch(tmp_path) is None
     write(tmp_path, "solution/solve.sh", "sed -i s/a/b/ src/x.py\n")
     found = read_gold_patch(tmp_path)
@@ -183,7 +181,7 @@ def test_a_solution_without_patch_names_nothing(tmp_path: Path) -> None:
     assert (found.entries, found.edit_entries) == ((), None)
 
 
-def test_a_here_document_may_be_indented_by_tabs(tmp_path: Path) -> None:
+def test_a_here_document_may_be_indented_by_tabs(tmp_path):
     body = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
     indented = "".join(f"\t{line}\n" for line in body.splitlines())
     (tmp_path / "solution").mkdir()

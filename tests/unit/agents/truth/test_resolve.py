@@ -16,7 +16,7 @@ def files(entries: list[Entry], workspace: Workspace = NOTHING) -> list[FileRef]
     return list(resolve(entries, workspace, "s").files)
 
 
-def test_paths_of_several_repositories_may_repeat_their_folder() -> None:
+def test_paths_of_several_repositories_may_repeat_their_folder():
     listed = [Entry("tonic/tonic/Cargo.toml", "tonic"), Entry("tokio/Cargo.toml", "tokio")]
     assert files(listed, SEVERAL) == [
         FileRef("tonic/Cargo.toml", "tonic"),
@@ -26,7 +26,7 @@ def test_paths_of_several_repositories_may_repeat_their_folder() -> None:
     assert files([Entry("gcc/asan.cc", "gcc")], one) == [FileRef("gcc/asan.cc", "gcc")]
 
 
-def test_duplicates_and_paths_that_differ_in_case() -> None:
+def test_duplicates_and_paths_that_differ_in_case():
     found = resolve([Entry("a.py"), Entry("a.py"), Entry("A.py")], NOTHING, "tests/x.json")
     assert found.files == (FileRef("a.py"),)
     assert found.problems == ("tests/x.json: a.py and A.py count as one file",)
@@ -46,13 +46,13 @@ def test_duplicates_and_paths_that_differ_in_case() -> None:
         (FileRef("deep/setup.py"), None),
     ],
 )
-def test_align(ref: FileRef, expected: FileRef | None) -> None:
+def test_align(ref, expected):
     known = [FileRef("src/a.py", "x"), FileRef("package.json", "x"), FileRef("package.json", "y")]
     known.append(FileRef("setup.py"))
     assert Aligner(known).align(ref) == expected
 
 
-def test_folders_and_nonsense_are_no_files() -> None:
+def test_folders_and_nonsense_are_no_files():
     found = resolve([Entry("src/"), Entry("a\x00b"), Entry("/workspace")], NOTHING, "s")
     assert found.files == ()
     assert len(found.problems) == 3

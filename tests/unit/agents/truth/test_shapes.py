@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from retrieval_eval.agents.truth.shapes import (
@@ -77,16 +75,16 @@ from retrieval_eval.agents.truth.shapes import (
         (7, []),
     ],
 )
-def test_files_of_every_shape(document: Any, expected: list[tuple[str, str | None]]) -> None:
+def test_files_of_every_shape(document, expected):
     assert file_entries(document) == tuple(Entry(*pair) for pair in expected)
 
 
-def test_shorter_spellings_of_one_reference_are_one_file() -> None:
+def test_shorter_spellings_of_one_reference_are_one_file():
     patterns = [r"lib/core/a\.py", r"core/a\.py", r"core/b\.py"]
     found = file_entries({"file_references": [{"patterns": patterns}]})
     assert [entry.path for entry in found] == ["lib/core/a.py", "core/b.py"]
 
 
-def test_symbols_without_a_name_or_a_file_are_none() -> None:
+def test_symbols_without_a_name_or_a_file_are_none():
     listed = [{"file": "a.py", "symbol": ""}, {"symbol": "f"}, {"path": "a.py", "name": "g"}, 3]
     assert [(s.entry.path, s.symbol) for s in symbols(listed)] == [("a.py", "g")]

@@ -22,10 +22,10 @@ from retrieval_eval.agents.truth.readers import path_like
         ("", []),
     ],
 )
-def test_path_like(text: str, expected: list[str]) -> None:
+def test_path_like(text, expected):
     assert path_like(text) == expected
 
 
-def test_hostile_text_is_read_in_linear_time() -> None:
+def test_hostile_text_is_read_in_linear_time():
     assert path_like("a/" * 100_000) == []
     assert path_like("a/b." * 50_000) == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from retrieval_eval.agents.truth.workspace import read_workspace
@@ -26,7 +24,7 @@ url = "https://github.com/hyperium/hyper.git"
 """
 
 
-def test_repositories_and_outputs(tmp_path: Path) -> None:
+def test_repositories_and_outputs(tmp_path):
     (tmp_path / "task.toml").write_text(TOML)
     (tmp_path / "instruction.md").write_text("Save it as `/workspace/answer.json`.")
     found = read_workspace(tmp_path)
@@ -43,7 +41,7 @@ def test_repositories_and_outputs(tmp_path: Path) -> None:
     assert found.folders == (Repository("tokio", "tokio"),)
 
 
-def test_wrong_types_say_nothing(tmp_path: Path) -> None:
+def test_wrong_types_say_nothing(tmp_path):
     (tmp_path / "task.toml").write_text('repos = 3\ntask = "x"\nartifacts = [1]\nrepo = 4\n')
     found = read_workspace(tmp_path)
     assert (found.repositories, found.output_files, found.problems) == ((), (), ())
@@ -63,14 +61,12 @@ def test_wrong_types_say_nothing(tmp_path: Path) -> None:
         ("/app", None),
     ],
 )
-def test_a_folder_is_relative_to_the_workspace(
-    tmp_path: Path, path: str, folder: str | None
-) -> None:
+def test_a_folder_is_relative_to_the_workspace(tmp_path, path, folder):
     (tmp_path / "task.toml").write_text(f'[[repos]]\nurl = "https://h/o/w"\npath = "{path}"\n')
     assert read_workspace(tmp_path).repositories == (Repository("w", folder),)
 
 
-def test_a_folder_outside_the_usual_ones_stays_absolute(tmp_path: Path) -> None:
+def test_a_folder_outside_the_usual_ones_stays_absolute(tmp_path):
     (tmp_path / "task.toml").write_text('[[repos]]\nname = "w"\npath = "/home/dev/w/"\n', "utf-8")
     assert read_workspace(tmp_path).repositories == (Repository("w", "/home/dev/w"),)
 
@@ -85,8 +81,6 @@ def test_a_folder_outside_the_usual_ones_stays_absolute(tmp_path: Path) -> None:
         ("", None),
     ],
 )
-def test_the_only_repository_in_no_folder_of_its_own_is_the_primary(
-    tmp_path: Path, document: str, primary: str | None
-) -> None:
+def test_the_only_repository_in_no_folder_of_its_own_is_the_primary(tmp_path, document, primary):
     (tmp_path / "task.toml").write_text(document, "utf-8")
     assert read_workspace(tmp_path).primary == primary

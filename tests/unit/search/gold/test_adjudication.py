@@ -16,6 +16,7 @@ from retrieval_eval.search.gold.agreement import (
 )
 from retrieval_eval.search.gold.corpus import read_corpus
 from retrieval_eval.search.gold.labelling import pair_sheets, write_pool
+from tests.rechunking import write_rows
 
 
 def _label(labeller, doc, grade):
@@ -35,17 +36,13 @@ ROWS = [
 
 @pytest.fixture
 def gold(tmp_path):
-    path = tmp_path / "gold-set.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    return load_gold_set(path)
+    return load_gold_set(write_rows(tmp_path / "gold-set.jsonl", ROWS))
 
 
 @pytest.fixture
 def corpus(tmp_path):
-    path = tmp_path / "corpus.jsonl"
-    lines = (json.dumps({"id": f"d{n}", "text": f"text {n}"}) + "\n" for n in range(1, 5))
-    path.write_text("".join(lines), encoding="utf-8")
-    return read_corpus(path)
+    texts = ({"id": f"d{n}", "text": f"text {n}"} for n in range(1, 5))
+    return read_corpus(write_rows(tmp_path / "corpus.jsonl", texts))
 
 
 def _fill(folder, pool, labeller, grades):
@@ -57,8 +54,7 @@ def _fill(folder, pool, labeller, grades):
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     for row in rows:
         row["grade"] = grades.get(pair[row["item"]])
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path, folder / "key.json"
+    return write_rows(path, rows), folder / "key.json"
 
 
 def test_the_sheet_holds_the_disagreements_and_no_grade(gold, corpus, tmp_path):
@@ -183,9 +179,7 @@ def test_of_a_pair_only_what_these_two_see_differently_is_adjudicated(tmp_path, 
             ],
         }
     ]
-    path = tmp_path / "three.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    gold = load_gold_set(path)
+    gold = load_gold_set(write_rows(tmp_path / "three.jsonl", rows))
 
     def docs(*pairs):
         return [one.doc for one in disagreements(gold, pairs or None)]

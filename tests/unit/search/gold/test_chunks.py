@@ -18,6 +18,7 @@ from retrieval_eval.search.gold.chunks import (
     resolve,
 )
 from retrieval_eval.search.gold.corpus import read_corpus
+from tests.rechunking import write_rows
 
 
 @pytest.fixture
@@ -46,9 +47,7 @@ def test_nothing_else_is(tree, source):
 
 
 def _corpus(tmp_path, *rows):
-    path = tmp_path / "corpus.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return read_corpus(path)
+    return read_corpus(write_rows(tmp_path / "corpus.jsonl", rows))
 
 
 def test_documents_that_do_not_stand_where_they_say(tree, tmp_path):

@@ -463,37 +463,6 @@ def read_one(path, line=SEED):
     return load_gold_set(path).queries[0]
 
 
-def test_an_unchanged_query_gives_its_line_to_the_letter(path):
-    lines = [
-        SEED,
-        ' { "source" : "chair", "query":"caf\\u00e9", "relevant": {"d":2.0} , "answerable":null}',
-        '{"query":"x","source":"chair","answerable":true,"labels":[],"anchors":{},"area":""}',
-    ]
-    path.write_bytes("\r\n".join(lines).encode())
-    assert [query_line(query) for query in load_gold_set(path).queries] == lines
-    write_gold_set(path, load_gold_set(path).queries)
-    assert path.read_text(encoding="utf-8") == "".join(line + "\n" for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("change", "key", "value"),
-    [
-        ({"note": "seen"}, "note", "seen"),
-        ({"area": "fees"}, "practice_area", "fees"),
-        ({"area": None}, "practice_area", None),
-        ({"relevant": {"u-1": 1, "u-2": 2}}, "relevant_case_law_ids", {"u-2": 2, "u-1": 1}),
-        ({"source": "chair"}, "source", "chair"),
-    ],
-)
-def test_a_changed_field_is_the_only_change(path, change, key, value):
-    changed = replace(read_one(path), **change)
-    expected = {**json.loads(SEED), key: value}
-    assert query_line(changed) == json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
-    write_gold_set(path, [changed])
-    (back,) = load_gold_set(path).queries
-    assert replace(back, line=0, written=None) == replace(changed, line=0, written=None)
-
-
 def test_what_was_derived_is_written_once_it_no_longer_follows(path):
     line = '{"query":"late fees","relevant":["d"],"source":"chair"}'
     query = read_one(path, line)

@@ -26,6 +26,7 @@ from retrieval_eval.search.gold.labelling import (
     shown_digest,
     write_pool,
 )
+from tests.rechunking import write_rows
 
 ITEMS = (
     Item("i1", "late fees", 'A rule, "quoted"\nover two lines'),
@@ -185,9 +186,7 @@ def gold(tmp_path):
          "relevant": {"d3": 2, "d4": 0}}
         for n in range(N_QUERIES)
     ]  # fmt: skip
-    path = tmp_path / "gold-set.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return load_gold_set(path)
+    return load_gold_set(write_rows(tmp_path / "gold-set.jsonl", rows))
 
 
 @pytest.fixture
@@ -196,9 +195,7 @@ def corpus(tmp_path):
         {"id": f"d{n}", "corpus": "c", "title": f"Title {n}", "text": f"text of {n}", "rank": n}
         for n in range(N_DOCS)
     ]
-    path = tmp_path / "corpus.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return read_corpus(path)
+    return read_corpus(write_rows(tmp_path / "corpus.jsonl", rows))
 
 
 FORWARD = {f"q{n}": [f"d{i}" for i in range(60)] for n in range(N_QUERIES)}
@@ -321,16 +318,9 @@ RANKING = {"q1": ["d1", "d2"], "q2": ["d2", "d3"]}
 @pytest.fixture
 def pool(tmp_path):
     """Return gold set, key, and a function that fills the sheets of labeller and kind."""
-    gold = tmp_path / "gold-set.jsonl"
-    gold.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text(
-        "".join(
-            json.dumps({"id": f"d{n}", "corpus": "c", "text": f'-{n} is\nless, than "x"'}) + "\n"
-            for n in range(1, 4)
-        ),
-        encoding="utf-8",
-    )
+    gold = write_rows(tmp_path / "gold-set.jsonl", ROWS)
+    texts = ({"id": f"d{n}", "corpus": "c", "text": f'-{n} is\nless, than "x"'} for n in (1, 2, 3))
+    corpus = write_rows(tmp_path / "corpus.jsonl", texts)
     found = build_pool(load_gold_set(gold), [RANKING], read_corpus(corpus), ["a", "b"])
     write_pool(found, tmp_path)
     return gold, tmp_path / "key.json", lambda *args: _fill(tmp_path, found.key, *args)
@@ -346,8 +336,7 @@ def _fill(folder, key, labeller, kind, grades, comments=None):
         for row in rows:
             row["grade"] = grades.get(pair[row["item"]])
             row["comment"] = comments.get(pair[row["item"]], "")
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        return path
+        return write_rows(path, rows)
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
     for row in rows:

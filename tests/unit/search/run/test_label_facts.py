@@ -11,6 +11,7 @@ from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.gold import gold_stats, load_gold_set
 from retrieval_eval.search.gold.chunks import text_digest
 from retrieval_eval.search.run.trust import circularity, circularity_sentence, label_facts
+from tests.rechunking import write_rows
 
 TEXTS = {"d1": "late fees are due at once and always", "d2": "an objection suspends the payment"}
 
@@ -40,15 +41,11 @@ def test_the_share_rests_on_what_is_recorded(found_by, counts, share, bounds):
     )
 
 
-def _write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 def test_from_a_pool_to_a_run_and_its_report(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     corpus = tmp_path / "corpus.jsonl"
-    _write(corpus, [{"id": doc, "text": text} for doc, text in TEXTS.items()])
-    _write(
+    write_rows(corpus, [{"id": doc, "text": text} for doc, text in TEXTS.items()])
+    write_rows(
         tmp_path / "gold.jsonl",
         [{"id": "q1", "query": "late fees", "relevant": ["d1"], "source": "chair"}],
     )
@@ -59,7 +56,7 @@ def test_from_a_pool_to_a_run_and_its_report(tmp_path, monkeypatch, capsys):
     sheets = ["--labellers", "ana", "--out", "sheets"]
     assert run(["gold", "pool", *files, "--run", "first", *sheets]) == 0
     sheet = tmp_path / "sheets" / "sheet-ana.jsonl"
-    _write(sheet, [json.loads(x) | {"grade": 1} for x in sheet.read_text().splitlines()])
+    write_rows(sheet, [json.loads(x) | {"grade": 1} for x in sheet.read_text().splitlines()])
     given = ["--key", "sheets/key.json", "--gold", "gold.jsonl"]
     assert run(["gold", "settle", str(sheet), *given]) == 0
     (row,) = load_gold_set(tmp_path / "gold.jsonl").queries
@@ -68,7 +65,7 @@ def test_from_a_pool_to_a_run_and_its_report(tmp_path, monkeypatch, capsys):
     parts = gold_stats(load_gold_set(tmp_path / "gold.jsonl"))["composition"]["found_by"]["parts"]
     assert [(part["value"], part["n"]) for part in parts] == [("bm25", 1)]
 
-    _write(corpus, [{"id": "d1", "text": "late and other fees"}])
+    write_rows(corpus, [{"id": "d1", "text": "late and other fees"}])
     capsys.readouterr()
     assert run([*measure, "--label", "second", "--json"]) == 0
     labels = json.loads(capsys.readouterr().out)["labels"]
@@ -93,14 +90,16 @@ def test_labels_of_documents_that_the_corpus_lacks_are_counted():
 
 def test_a_run_says_which_labels_cannot_be_found(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    _write(tmp_path / "corpus.jsonl", [{"id": doc, "text": text} for doc, text in TEXTS.items()])
+    write_rows(
+        tmp_path / "corpus.jsonl", [{"id": doc, "text": text} for doc, text in TEXTS.items()]
+    )
     rows = [
         {"id": "q1", "query": "late fees", "relevant": ["d1", "gone"], "source": "chair"},
         {"id": "q2", "query": "objection", "relevant": {"d2": 1, "old": 0}, "source": "chair"},
     ]
-    _write(tmp_path / "gold.jsonl", rows)
+    write_rows(tmp_path / "gold.jsonl", rows)
     ranked = [{"id": f"q{n}", "ranking": ["d1", "d2"]} for n in (1, 2, 3)]
-    _write(tmp_path / "ranked.jsonl", ranked)
+    write_rows(tmp_path / "ranked.jsonl", ranked)
     asked = ["search", "run", "--gold", "gold.jsonl", "--retriever", "run:ranked.jsonl"]
     asked += ["--corpus-file", "corpus.jsonl", "--out", "runs"]
     assert run(asked) == 0

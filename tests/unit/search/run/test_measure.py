@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 from datetime import date
 
@@ -18,6 +17,7 @@ from retrieval_eval.search.gold.identity import pinned_text
 from retrieval_eval.search.measure import JOURNAL, Request, measure_request, run_search
 from retrieval_eval.search.run.document import load_search_run
 from tests.plain_runs import read_search_run
+from tests.rechunking import write_rows
 from tests.searches import gold_query, gold_set, measure, written
 
 DAY = date(2026, 1, 5)
@@ -34,11 +34,6 @@ DOCUMENTS = [
     {"id": "t1", "corpus": "tools", "text": "a nail of steel"},
     {"id": "t2", "corpus": "tools", "text": "a hammer"},
 ]
-
-
-def write_lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 class Words:
@@ -78,9 +73,7 @@ def retriever(monkeypatch):
 
 @pytest.fixture
 def gold(tmp_path):
-    return write_lines(
-        tmp_path / "gold-set.jsonl", [{"source": "bootstrap", **row} for row in ROWS]
-    )
+    return write_rows(tmp_path / "gold-set.jsonl", [{"source": "bootstrap", **row} for row in ROWS])
 
 
 @pytest.fixture
@@ -94,7 +87,7 @@ def timeless(path):
 
 
 def test_a_run_is_measured_and_written(retriever, gold, out, tmp_path):
-    corpus = write_lines(tmp_path / "corpus.jsonl", DOCUMENTS)
+    corpus = write_rows(tmp_path / "corpus.jsonl", DOCUMENTS)
     seen = []
     document = measure(
         gold,
@@ -182,13 +175,13 @@ def test_what_cannot_be_used_is_found_before_a_query_is_asked(retriever, gold, o
 
 
 def test_a_corpus_file_of_other_corpora_only_is_refused(retriever, gold, out, tmp_path):
-    corpus = write_lines(tmp_path / "corpus.jsonl", [{"id": "f1", "text": "a red apple"}])
+    corpus = write_rows(tmp_path / "corpus.jsonl", [{"id": "f1", "text": "a red apple"}])
     told = "no document belongs to corpus 'fruit', 'tools' of the gold queries .* has 'default'"
     with pytest.raises(BadInputError, match=told):
         measure(gold, "any:thing", corpus_file=corpus, out=out)
     assert retriever.asked == []
     # What one of the corpora lacks fails query by query.
-    write_lines(corpus, DOCUMENTS[:3])
+    write_rows(corpus, DOCUMENTS[:3])
     assert measure(gold, "any:thing", corpus_file=corpus, out=out)["status"]["n_failed"] == 1
 
 
@@ -283,10 +276,10 @@ def test_a_pinned_list_that_no_longer_holds_is_refused_before_a_query_is_asked(
 ):
     listed = pinned_at(tmp_path / "pinned.txt", gold, "q1")
     rows = [{**row, "source": "bootstrap"} for row in ROWS]
-    write_lines(gold, [{**rows[0], "relevant": ["f2"]}, *rows[1:]])
+    write_rows(gold, [{**rows[0], "relevant": ["f2"]}, *rows[1:]])
     with pytest.raises(NothingToEvaluateError, match="no longer what they were"):
         measure(gold, "any:thing", out=out, queries=listed)
-    write_lines(gold, rows[1:])
+    write_rows(gold, rows[1:])
     with pytest.raises(NothingToEvaluateError, match="the first is 'q1'"):
         measure(gold, "any:thing", out=out, queries=listed)
     with pytest.raises(BadInputError, match="no such file"):

@@ -48,18 +48,6 @@ def test_terminus_types_what_its_answer_holds(message):
     assert flags == ()
 
 
-def test_an_answer_that_could_not_be_parsed_typed_nothing():
-    broken = step(
-        '{"commands": [{"keystrokes": "cat a.py\\n"}]',
-        "Previous response had parsing errors:\nERROR: no JSON",
-    )
-    right = step(
-        json.dumps({"commands": TYPED[1:]}), "New Terminal Output:\n\n/app# ls\na.py\n/app# "
-    )
-    calls, _ = outline(trajectory("terminus-2", broken, right))
-    assert calls == [("bash_command", "a.py")]
-
-
 def test_openhands_calls_one_function_in_its_answer():
     view = (
         "I look.\n<function=str_replace_editor>\n<parameter=command>view</parameter>\n"
@@ -76,9 +64,3 @@ def test_openhands_calls_one_function_in_its_answer():
         {"command": "view", "path": "/w/a.py"},
         {"command": "ls | grep '<a>'"},
     ]
-
-
-def test_code_in_an_answer_of_another_agent_is_no_call():
-    text = "<function=execute_bash>\n<parameter=command>ls</parameter>\n</function>"
-    calls, _ = outline(trajectory("another", step(text, "a.py")))
-    assert calls == []

@@ -227,21 +227,6 @@ def operation(query, result="", error=None):
     return entry if error is None else {**entry, "error": error}
 
 
-def test_each_file_of_a_read_has_its_own_result():
-    calls = several(
-        "read_files",
-        {"files": [{"path": "/w/src/a.py", "start_line": 9}, {"path": "/w/src/b.py"}]},
-        [
-            operation("/w/src/a.py:9-EOF", " 9 | import os\n10 | x = 1"),
-            operation("/w/src/b.py", error="Error reading file: ENOENT: no such file"),
-        ],
-    )
-    (target,) = interpret(calls[0]).targets
-    assert (target.path, target.lines) == ("/w/src/a.py", ((9, 10),))
-    assert calls[1].result.is_error
-    assert interpret(calls[1]).targets == ()
-
-
 def test_each_command_of_a_call_has_its_own_result():
     calls = several(
         "run_commands",
@@ -275,26 +260,6 @@ def test_a_search_names_file_and_line():
     (call,) = several("search_codebase", {"queries": "x"}, [operation("x", "Found 0 results")])
     assert interpret(call).targets == ()
     assert not interpret(call).is_opaque
-
-
-def test_an_edit_states_its_result_in_a_text():
-    stated = json.dumps(operation("edit:/w/a.py", "Edited /w/a.py"))
-    (call,) = several("editor", {"path": "/w/a.py", "old_text": "x", "new_text": "y"}, stated)
-    (target,) = interpret(call).targets
-    assert (target.access, target.path) == ("written", "/w/a.py")
-    stated = json.dumps(operation("edit:/w/a.py", error="Editor operation failed: no match"))
-    (call,) = several("editor", {"path": "/w/a.py", "old_text": "x", "new_text": "y"}, stated)
-    assert interpret(call).targets == ()
-
-
-@pytest.mark.parametrize(
-    ("more", "doubt", "is_error"),
-    [({}, "unlinked_result", False), ({"is_error": True}, None, True)],
-)
-def test_one_answer_to_several_things_belongs_to_none_of_them(more, doubt, is_error):
-    calls = several("read_files", {"paths": ["a.py", "b.py"]}, "import os", **more)
-    assert [c.arguments for c in calls] == [{"path": "a.py"}, {"path": "b.py"}]
-    assert {(c.result.doubt, c.result.is_error) for c in calls} == {(doubt, is_error)}
 
 
 def test_a_file_that_the_prompt_names_is_attached():

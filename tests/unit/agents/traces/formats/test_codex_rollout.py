@@ -431,18 +431,6 @@ def usages(reading):
     return [(u.prompt, u.output) for u in reading.items if not isinstance(u, ToolCall)]
 
 
-def test_the_totals_of_a_fork_begin_with_those_of_the_other_thread():
-    fork = {**META, "forked_from_id": "019a-other"}
-    reading = read(
-        called(2, "exec_command", "c1", cmd="ls"),
-        stated(3, 40_000, 900, last=(1000, 20)),
-        stated(4, 41_100, 930, last=(1100, 30)),
-        meta=fork,
-    )
-    assert usages(reading) == [(1000, 20), (1100, 30)]
-    assert reading.declared_tokens == 2150
-
-
 @pytest.mark.parametrize(
     ("totals", "expected"),
     [

@@ -96,12 +96,6 @@ def test_an_end_says_how_a_call_ended(events, text, is_error, is_unfinished):
     assert call.result.is_unfinished == is_unfinished
 
 
-def test_a_command_in_the_background_shows_nothing_certain():
-    text = "<command started in background with shellId: x>"
-    (call,) = read(start("c", "bash", command="cat a.py"), complete("c", text)).calls
-    assert call.result.doubt == "background"
-
-
 def test_a_call_that_fetches_the_output_of_a_command_shows_that_command():
     text = "<command started in background with shellId: 7>"
     calls = read(

@@ -161,16 +161,6 @@ def test_a_checkpoint_adds_messages_and_takes_none_away():
     assert reading.flags == ("context_compacted",)
 
 
-@pytest.mark.parametrize(
-    ("status", "is_error", "is_unfinished"),
-    [("success", False, False), ("error", True, True), ("cancelled", True, True)],
-)
-def test_the_status_of_a_call_decides(status, is_error, is_unfinished):
-    record = call("c1", "read_file", "import os", status=status, file_path="a.py")
-    (made,) = read(META, message("g", 1, record)).calls
-    assert (made.result.is_error, made.result.is_unfinished) == (is_error, is_unfinished)
-
-
 def test_a_call_that_did_not_end_has_no_result():
     record = {"id": "c1", "name": "read_file", "args": {}, "status": "executing"}
     assert [c.result for c in read(META, message("g", 1, record)).calls] == [None]

@@ -89,25 +89,6 @@ def test_reads_are_certain_and_what_searches_found_is_possible(tmp_path):
     ]
 
 
-def test_a_session_file_states_the_answers(tmp_path):
-    found = 'Found 1 match for pattern "Retry" in path "/w/src":\n---\nFile: e.py\nL3: Retry\n---'
-    record = {
-        "id": "c3",
-        "name": "grep_search",
-        "args": {"pattern": "Retry", "dir_path": "/w/src"},
-        "status": "success",
-        "result": [{"functionResponse": {"response": {"output": found}}}],
-    }
-    message = {"id": "g", "type": "gemini", "timestamp": AT.format(2), "toolCalls": [record]}
-    write(tmp_path, RUN, "agent/gemini-cli.txt")
-    write(tmp_path, [{"sessionId": "5a1c", "projectHash": "9"}, message], "agent/session-1.jsonl")
-    trace = read_trace(tmp_path)
-    by_id = {c.call_id: c for c in trace.calls}
-    assert by_id["c3"].result.text == found
-    assert len(trace.calls) == 8
-    assert trace.declared_tokens == 3100
-
-
 def test_a_broken_stream_says_what_is_wrong():
     reading = read(INIT, shown("c9", "x"), {"type": "tool_use", "tool_id": "c"}, 3)
     assert reading.flags == ("no_result_event", "malformed_line")

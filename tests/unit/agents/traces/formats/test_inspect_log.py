@@ -175,11 +175,6 @@ def test_what_was_printed_before_a_call_was_ended_was_shown():
     assert (answer.is_stopped, answer.is_unfinished) == (True, False)
 
 
-def test_a_call_that_is_pending_has_no_result():
-    reading = read_sample(sample(tool("c", "bash", {}, pending=True)), {}, "l")
-    assert reading.calls[0].result is None
-
-
 def test_messages_are_read_where_there_are_no_tool_events():
     messages = [
         {"role": "assistant", "tool_calls": [{"id": "c", "function": "grep", "arguments": {}}]},

@@ -234,10 +234,14 @@ def test_a_log_of_openhands_keeps_the_calls_beside_the_messages_as_sent(tmp_path
         "response": {"choices": [{"message": {"role": "assistant", "content": "<function=…"}}]},
         "fncall_response": {"choices": [{"finish_reason": "stop", "message": chat("c2", "ls")}]},
         "timestamp": 1767607200.5,
+        "cost": 0.25,
     }
+    entry["fncall_response"]["usage"] = {"prompt_tokens": 900, "completion_tokens": 9}
     path = tmp_path / "completion.json"
     path.write_text(json.dumps(entry), encoding="utf-8")
     trace = read_trace(path)
+    # The first request is not logged, so that what the last one took is not what all took.
+    assert (trace.counted_tokens, trace.declared_cost_usd) == (None, None)
     assert [(c.arguments["command"], c.result and c.result.text) for c in trace.calls] == [
         ("cat a.py", "a = 1"),
         ("ls", None),

@@ -145,22 +145,6 @@ def test_a_trajectory_may_be_only_its_messages(tmp_path):
     assert "no_result_event" in trace.flags
 
 
-def test_the_default_configuration_answers_in_json():
-    cut = {"returncode": 0, "output_head": "a = 1\n", "output_tail": "z = 1\n", "elided_chars": 9}
-    killed = "An error occurred while executing the command: Command 'x' timed out after 3 seconds"
-    late = {"returncode": -1, "output": "b = 1\n", "exception_info": killed}
-    skipped = {"returncode": -1, "output": "", "exception_info": "action was not executed"}
-    contents = ({"returncode": 3, "output": "c = 1\n"}, cut, late, skipped)
-    messages = [says(*(f"cat {n}.py" for n in range(4)))]
-    for n, content in enumerate(contents):
-        messages.append(answers(f"c10.0-{n}", json.dumps(content, indent=2)))
-    results = [call.result for call in read(*messages).calls]
-    assert [r.text for r in results] == ["c = 1\n", f"a = 1\n{CUT_HERE}\nz = 1", "b = 1\n", ""]
-    assert [r.is_error for r in results] == [True, False, True, True]
-    assert [r.is_stopped for r in results] == [False, False, True, False]
-    assert [r.is_unfinished for r in results] == [False, False, False, True]
-
-
 def test_json_that_a_command_printed_is_its_output():
     text = '{"returncode": 0, "output": "{\\"output\\": 1}"}'
     (call,) = read(says("cat a.json"), answers("c10.0-0", text)).calls

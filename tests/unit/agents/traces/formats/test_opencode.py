@@ -138,13 +138,6 @@ def test_the_notes_on_a_command_are_taken_off(text, shown, is_error, is_unfinish
     assert (result.text, result.is_error, result.is_unfinished) == (shown, is_error, is_unfinished)
 
 
-@pytest.mark.parametrize("status", ["pending", "running", None])
-def test_a_call_that_did_not_end_has_no_result(status):
-    reading = read(event("tool_use", 1, tool("c1", "read", status=status)))
-    assert [c.result for c in reading.calls] == [None]
-    assert reading.flags == ("no_result_event",)
-
-
 def test_a_denied_call_did_not_run():
     denied = tool("c1", "bash", "The user rejected permission to use this tool", status="error")
     failed = {"type": "error", "timestamp": AT, "sessionID": "ses_1", "error": {"name": "X"}}

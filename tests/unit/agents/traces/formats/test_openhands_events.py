@@ -10,7 +10,7 @@ from retrieval_eval.agents.traces.formats import read_document, read_lines
 from retrieval_eval.agents.traces.merge import join_trace
 from retrieval_eval.agents.traces.tools import interpret
 from retrieval_eval.io.files import Line
-from retrieval_eval.records import CUT_HERE, ToolCall, ToolResult
+from retrieval_eval.records import ToolCall, ToolResult
 
 
 def action(number, kind, call_id=None, **args):
@@ -128,11 +128,6 @@ def test_an_observation_says_how_a_command_ended(
     ).calls
     assert (call.result.text, call.result.is_error) == (text, is_error)
     assert call.result.is_unfinished == is_unfinished
-
-
-def test_an_action_without_an_observation_has_no_result():
-    (call,) = read(action(1, "run", "c", command="ls")).calls
-    assert call.result is None
 
 
 def test_an_empty_command_waits_for_the_one_that_is_running():
@@ -429,16 +424,6 @@ def test_only_the_suffix_says_that_a_command_ran_into_its_time_limit(
     found = call.result
     assert (found.text, found.is_error) == (text, is_error)
     assert (found.is_stopped, found.is_unfinished) == (is_stopped, is_unfinished)
-
-
-NOTE = "<response clipped><NOTE>Due to the max output limit, only part was shown.</NOTE>"
-
-
-@pytest.mark.parametrize("mark", ["\n[... Observation truncated due to length ...]\n", NOTE])
-def test_a_long_output_has_its_head_and_its_tail(mark):
-    shown = sdk_result("c", f"first{mark}last", exit_code=0)
-    (call,) = read(sdk_action("c", "terminal", command="cat a.py"), shown).calls
-    assert call.result.text == f"first\n{CUT_HERE}\nlast"
 
 
 def sdk_tool(call_id, tool, **arguments):

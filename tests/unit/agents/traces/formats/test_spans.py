@@ -109,11 +109,6 @@ def test_a_tool_s_span_is_a_call_with_its_result(arguments):
     assert reading.calls[0].timestamp == START + 1
 
 
-def test_a_result_that_was_not_recorded_is_no_result():
-    (call_without,) = read(tool("s", 1, call_id="c1")).calls
-    assert call_without.result is None
-
-
 @pytest.mark.parametrize("as_text", [False, True])
 def test_a_history_that_every_span_repeats_counts_once(as_text):
     sent, first, second = (

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from retrieval_eval.agents.events.calls import read_calls
 from retrieval_eval.agents.traces import NoTraceError, SeveralTracesError, read_trace
 from retrieval_eval.cli.trace import trace as command
+from tests.conftest import PROFILE
 from tests.generated import database
 
 AT = 1770112800000
@@ -351,6 +352,9 @@ def test_another_database_is_named_with_its_tables(tmp_path):
         read_trace(path)
 
 
+N_DAMAGES = 200 if PROFILE == "default" else 5000
+
+
 @pytest.mark.parametrize(
     "make",
     [lambda p: opencode(p, (EXPORT, None), (CHILD, "ses_1")), lambda p: goose(p, GOOSE_EXPORT)],
@@ -359,7 +363,7 @@ def test_another_database_is_named_with_its_tables(tmp_path):
 def test_damage_anywhere_neither_raises_nor_hangs(tmp_path, make):
     whole = make(tmp_path / "whole.db").read_bytes()
     dice, path, began = random.Random(20), tmp_path / "damaged.db", time.monotonic()
-    for _ in range(1000):
+    for _ in range(N_DAMAGES):
         damaged = bytearray(whole)
         for _ in range(dice.choice((1, 1, 4, 40))):
             damaged[dice.randrange(100 if dice.random() < 0.2 else len(whole))] = dice.randrange(

@@ -14,13 +14,6 @@ def screen(*parts, end=True):
     return HEADER + "".join(rows) + (PROMPT if end else "")
 
 
-def test_a_step_of_several_commands_is_shared_by_their_echoes():
-    shown = screen(("cat a.py", "a = 1\n"), ("cat b.py", "b = 1\n"))
-    one, other = Terminal().read(["cat a.py\n", "cat b.py\n"], shown)
-    assert (one.command, one.result.text, one.cwd) == ("cat a.py", "a = 1", "/app")
-    assert (other.result.text, other.result.doubt) == ("b = 1", None)
-
-
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.agents.traces.results.base import distinct, is_file_path
 from retrieval_eval.agents.traces.results.payload import is_failure, undecorated
-from retrieval_eval.records import Access, RawTarget
+from retrieval_eval.records import RawTarget
 
 
 def test_a_write_does_not_hide_what_the_same_call_showed() -> None:
@@ -17,7 +17,7 @@ def test_a_write_does_not_hide_what_the_same_call_showed() -> None:
     assert distinct([first, replace(second, doubt="no_result")]) == (first,)
 
 
-def test_lines_of_all_mentions_are_merged_in_order_of_first_appearance() -> None:
+def test_lines_of_all_mentions_are_merged_in_order_of_first_appearance():
     found = distinct(
         [
             RawTarget("b", "matched", "r", ((5, 6),)),
@@ -37,24 +37,20 @@ def test_lines_of_all_mentions_are_merged_in_order_of_first_appearance() -> None
 @pytest.mark.parametrize(
     "path", ["", "   ", "a/", "a\\", "a\nb", "..", "a/.", "x" * 5000, "\ud800"]
 )
-def test_what_is_no_file(path: str) -> None:
+def test_what_is_no_file(path):
     assert not is_file_path(path)
 
 
-def test_only_reminders_at_the_start_of_a_line_are_the_harness_speaking() -> None:
+def test_only_reminders_at_the_start_of_a_line_are_the_harness_speaking():
     quoted = "a.py:1:print('<system-reminder>x</system-reminder>')"
     assert undecorated(quoted) == quoted
     assert undecorated(f"a\n<system-reminder>\nx\n</system-reminder>\n{quoted}") == f"a\n\n{quoted}"
 
 
-def test_a_saved_result_without_a_preview_shows_nothing() -> None:
-    assert undecorated("<persisted-output>\nOutput too large (9MB).\n</persisted-output>") == ""
-
-
 @pytest.mark.parametrize(
     "text", ["12\tError: x", "src/a.py:3:Error: x", "errors.go", "An Error: x", "File does exist"]
 )
-def test_content_about_errors_is_no_failure(text: str) -> None:
+def test_content_about_errors_is_no_failure(text):
     assert not is_failure(text)
 
 
@@ -67,6 +63,6 @@ def test_content_about_errors_is_no_failure(text: str) -> None:
         (["matched", "opened"], "opened"),
     ],
 )
-def test_a_file_counts_by_its_strongest_mention(mentions: list[Access], access: Access) -> None:
+def test_a_file_counts_by_its_strongest_mention(mentions, access):
     (target,) = distinct(RawTarget("a.py", mention) for mention in mentions)
     assert target.access == access

@@ -28,23 +28,17 @@ def read(text: str, arguments: dict[str, Any], value: Any = None) -> Any:
         (f"{CUT_HERE}\nx\ny", {}, None),
     ],
 )
-def test_a_read_that_was_cut_shows_the_lines_before_the_cut(
-    text: str, arguments: dict[str, Any], lines: Any
-) -> None:
+def test_a_read_that_was_cut_shows_the_lines_before_the_cut(text, arguments, lines):
     assert read(text, arguments) == [(lines, False, None)]
 
 
-def test_the_text_says_what_was_shown_and_not_the_record_of_the_tool() -> None:
+def test_the_text_says_what_was_shown_and_not_the_record_of_the_tool():
     record = {"file": {"filePath": "/w/a.py", "numLines": 9, "startLine": 1, "totalLines": 9}}
     assert read(NUMBERED, {}, record) == [(((1, 2), (9, 9)), False, None)]
     assert read("1\ta\n2\tb", {}, record)[0][1]
 
 
-def test_nothing_is_read_where_nothing_is_left() -> None:
-    assert read(CUT_HERE, {}) == []
-
-
-def test_half_a_name_is_none() -> None:
+def test_half_a_name_is_none():
     text = f"/w/a.py\n/w/b.p\n{CUT_HERE}\n.py\n/w/d.py"
     use = interpret(ToolCall("c", "Glob", {"pattern": "*"}, ToolResult(text)))
     assert [t.path for t in use.targets] == ["/w/a.py", "/w/d.py"]

@@ -45,15 +45,13 @@ CONTENT = {"pattern": "x", "output_mode": "content"}
         ({}, "No files found", []),
     ],
 )
-def test_names_of_files_with_matches(
-    arguments: dict[str, Any], text: str, paths: list[str]
-) -> None:
+def test_names_of_files_with_matches(arguments, text, paths):
     used = use(arguments, text)
     assert list(shown(used)) == paths
     assert not used.is_opaque
 
 
-def test_structured_names_are_preferred() -> None:
+def test_structured_names_are_preferred():
     value = {"mode": "files_with_matches", "filenames": ["a.py", "b.py"], "numFiles": 2}
     used = use({}, "Found 2 files\na.py", structured=value)
     assert list(shown(used)) == ["/workspace/a.py", "/workspace/b.py"]
@@ -72,7 +70,7 @@ def test_structured_names_are_preferred() -> None:
         ({}, "No matches found", ""),
     ],
 )
-def test_a_count_of_zero_is_no_match(arguments: dict[str, Any], text: str, paths: str) -> None:
+def test_a_count_of_zero_is_no_match(arguments, text, paths):
     used = use({"output_mode": "count", **arguments}, text)
     assert list(shown(used)) == [f"/workspace/{p}" for p in paths.split()]
 
@@ -95,13 +93,13 @@ def test_a_count_of_zero_is_no_match(arguments: dict[str, Any], text: str, paths
         ),
     ],
 )
-def test_content_lines_name_their_file(text: str, files: dict[str, Any]) -> None:
+def test_content_lines_name_their_file(text, files):
     used = use(CONTENT, text)
     assert shown(used) == {f"/workspace/{path}": lines for path, lines in files.items()}
     assert not used.is_opaque
 
 
-def test_context_lines_keep_the_absolute_path_that_matching_lines_lose() -> None:
+def test_context_lines_keep_the_absolute_path_that_matching_lines_lose():
     text = (
         "/workspace/net/clnt.c-651-\tif\nnet/clnt.c:652:\terr\n/workspace/net/clnt.c-653-\t\tgoto"
     )
@@ -109,37 +107,37 @@ def test_context_lines_keep_the_absolute_path_that_matching_lines_lose() -> None
     assert shown(used) == {"/workspace/net/clnt.c": ((651, 653),)}
 
 
-def test_lines_without_a_path_belong_to_the_named_file() -> None:
+def test_lines_without_a_path_belong_to_the_named_file():
     text = "567-    @setup\n570:    def f(self):\n571-        x\n--\n900:    f()"
     used = use({**CONTENT, "path": "/workspace/flask/app.py"}, text)
     assert shown(used) == {"/workspace/flask/app.py": ((567, 567), (570, 571), (900, 900))}
 
 
-def test_lines_without_a_path_over_a_folder_are_opaque() -> None:
+def test_lines_without_a_path_over_a_folder_are_opaque():
     used = use(CONTENT, "12:x\n14:y")
     assert used.targets == ()
     assert used.is_opaque
 
 
-def test_no_matches_with_a_footer() -> None:
+def test_no_matches_with_a_footer():
     text = "No matches found\n\n[Showing results with pagination = limit: 30, offset: 0]"
     used = use({**CONTENT, "path": "/workspace/a.py"}, text)
     assert (used.targets, used.is_opaque) == ((), False)
 
 
-def test_context_lines_of_an_absolute_path_with_numbers_in_it() -> None:
+def test_context_lines_of_an_absolute_path_with_numbers_in_it():
     text = "/workspace/net/rfc-1-x.c-651-\tif\nnet/rfc-1-x.c:652:\terr"
     used = use({**CONTENT, "path": "/workspace/net"}, text)
     assert shown(used) == {"/workspace/net/rfc-1-x.c": ((651, 652),)}
 
 
-def test_lines_without_numbers_that_name_no_file_are_opaque() -> None:
+def test_lines_without_numbers_that_name_no_file_are_opaque():
     used = use({**CONTENT, "path": "/workspace/src"}, "src/a.py:import b\nthe rest of a line")
     assert list(shown(used)) == ["/workspace/src/a.py"]
     assert used.is_opaque
 
 
-def test_of_a_saved_result_the_preview_counts_without_its_half_line() -> None:
+def test_of_a_saved_result_the_preview_counts_without_its_half_line():
     text = (
         "<persisted-output>\nOutput too large (26.9KB). Full output saved to: "
         "/logs/agent/sessions/projects/-w/f8/tool-results/t.txt\n\nPreview (first 2KB):\n"
@@ -148,19 +146,19 @@ def test_of_a_saved_result_the_preview_counts_without_its_half_line() -> None:
     assert list(shown(use({}, text))) == ["/workspace/src/a.py", "/workspace/src/b.py"]
 
 
-def test_a_cut_trace_gives_what_is_certain_and_is_opaque() -> None:
+def test_a_cut_trace_gives_what_is_certain_and_is_opaque():
     used = use({}, "Found 33 files\nsrc/a.py\nsrc/b", is_truncated=True)
     assert list(shown(used)) == ["/workspace/src/a.py"]
     assert used.is_opaque
 
 
-def test_a_context_line_that_may_be_a_match_is_uncertain() -> None:
+def test_a_context_line_that_may_be_a_match_is_uncertain():
     found = grep_lines(["a.py-2-see b.py:9:z"])
     assert found.files == {}
     assert found.is_uncertain
 
 
-def test_context_of_a_file_whose_match_was_cut_away_is_uncertain() -> None:
+def test_context_of_a_file_whose_match_was_cut_away_is_uncertain():
     found = grep_lines(["docs/rfc-123-x.md-6-a"])
     assert found.files == {}
     assert found.is_uncertain
@@ -192,18 +190,18 @@ CURSOR = [
 
 
 @pytest.mark.parametrize(("result", "files"), CURSOR)
-def test_cursor_groups_by_workspace(result: Any, files: dict[str, Any]) -> None:
+def test_cursor_groups_by_workspace(result, files):
     value = {"pattern": "x", "workspaceResults": {"/workspace": result}}
     used = use({"path": "/workspace/net"}, "", name="grepToolCall", structured=value)
     assert shown(used) == files
 
 
-def test_a_page_of_no_lines_matches_nothing() -> None:
+def test_a_page_of_no_lines_matches_nothing():
     text = "[Showing results with pagination = offset: 10]"
     assert use({**CONTENT, "path": "/workspace/src"}, text).targets == ()
 
 
-def test_the_mode_of_the_answer_counts_where_the_arguments_were_lost() -> None:
+def test_the_mode_of_the_answer_counts_where_the_arguments_were_lost():
     used = use({"path": "a.py"}, "12:x = 1\n13-y", structured={"mode": "content"})
     assert shown(used) == {"/workspace/a.py": ((12, 13),)}
     assert used.category == "code_search"

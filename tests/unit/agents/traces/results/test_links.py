@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from retrieval_eval.agents.traces.results.mentions import file_link, links_in
@@ -21,7 +19,7 @@ from retrieval_eval.agents.traces.results.mentions import file_link, links_in
         ("https://raw.githubusercontent.com/a/b/v1/c.py?token=x", ("c.py", None)),
     ],
 )
-def test_files(url: str, link: tuple[str, Any]) -> None:
+def test_files(url, link):
     assert file_link(url) == ("github.com/a/b", *link)
 
 
@@ -33,11 +31,11 @@ def test_files(url: str, link: tuple[str, Any]) -> None:
         *("https://h/-/blob/c.py", "https://h/r/-/blob/", "https://h/r/-/blob/" + "x" * 5000),
     ],
 )
-def test_other_addresses(url: str) -> None:
+def test_other_addresses(url):
     assert file_link(url) is None
 
 
-def test_brackets_of_the_path_are_kept() -> None:
+def test_brackets_of_the_path_are_kept():
     (link,) = links_in("(see https://github.com/a/b/blob/m/c(1))")
     assert link[1] == "c(1)"
 
@@ -52,5 +50,5 @@ def test_brackets_of_the_path_are_kept() -> None:
         '{"url":"https://github.com/a/b/blob/m/c.py"}',
     ],
 )
-def test_what_surrounds_a_link_is_cut_off(line: str) -> None:
+def test_what_surrounds_a_link_is_cut_off(line):
     assert links_in(line) == [("github.com/a/b", "c.py", None)]

@@ -42,34 +42,18 @@ def listed(used: ToolUse) -> list[str]:
         (["a.py"], "src", "/workspace", ["src/a.py"]),
     ],
 )
-def test_the_base_of_relative_names(
-    names: list[str], folder: str | None, cwd: str | None, paths: list[str]
-) -> None:
+def test_the_base_of_relative_names(names, folder, cwd, paths):
     expected = [p if p.startswith("/") else f"/workspace/{p}" for p in paths]
     assert located(names, folder, cwd) == expected
 
 
-def test_glob() -> None:
-    text = (
-        "/workspace/a.go\n/workspace/b.go\n(Results are truncated. Consider a more specific path.)"
-    )
-    used = use("Glob", {"pattern": "*.go"}, text)
-    assert listed(used) == ["/workspace/a.go", "/workspace/b.go"]
-    assert not used.is_opaque
-
-
-def test_glob_without_findings() -> None:
-    used = use("Glob", {"pattern": "*.go", "path": "/workspace/x"}, "No files found")
-    assert (listed(used), used.is_opaque) == ([], False)
-
-
-def test_cursor_glob_is_relative_to_the_target_directory() -> None:
+def test_cursor_glob_is_relative_to_the_target_directory():
     value = {"pattern": "", "path": "/workspace/godot", "files": ["core/a.cpp", "core/a.h"]}
     used = use("globToolCall", {"targetDirectory": "/workspace/godot"}, "", structured=value)
     assert listed(used) == ["/workspace/godot/core/a.cpp", "/workspace/godot/core/a.h"]
 
 
-def test_ls_prints_a_tree() -> None:
+def test_ls_prints_a_tree():
     text = (
         "- /workspace/app/\n  - README.md\n  - src/\n    - a.py\n    - b/\n      - c.py\n  - z.txt"
     )
@@ -81,21 +65,21 @@ def test_ls_prints_a_tree() -> None:
     ]
 
 
-def test_cursor_folders_are_nested() -> None:
+def test_cursor_folders_are_nested():
     inner = {"absPath": "/w/src", "childrenDirs": [], "childrenFiles": [{"name": "a.py"}]}
     root = {"absPath": "/w", "childrenDirs": [inner, 3], "childrenFiles": [{"name": "Makefile"}]}
     used = use("lsToolCall", {"path": "/w"}, "", structured={"directoryTreeRoot": root})
     assert listed(used) == ["/w/Makefile", "/w/src/a.py"]
 
 
-def test_a_tree_of_names_and_children_is_a_listing() -> None:
+def test_a_tree_of_names_and_children_is_a_listing():
     inner = {"name": "src", "type": "directory", "children": [{"name": "a.py", "type": "file"}]}
     tree = [inner, {"name": "empty", "type": "directory"}, {"name": "Makefile"}, 3]
     used = use("mcp__files__directory_tree", {"path": "/w"}, json.dumps(tree))
     assert listed(used) == ["/w/src/a.py", "/w/Makefile"]
 
 
-def test_marked_entries_of_an_unknown_server() -> None:
+def test_marked_entries_of_an_unknown_server():
     text = "[DIR] src\n[FILE] setup.cfg\n[FILE] a b.txt"
     used = use("mcp__files__list_directory", {"path": "/workspace/app"}, text)
     assert listed(used) == ["/workspace/app/setup.cfg", "/workspace/app/a b.txt"]
@@ -104,7 +88,7 @@ def test_marked_entries_of_an_unknown_server() -> None:
     assert listed(used) == ["/workspace/app/setup.cfg", "/workspace/app/Makefile"]
 
 
-def test_records_of_a_listing_are_its_entries() -> None:
+def test_records_of_a_listing_are_its_entries():
     text = (
         '[{"path": "/workspace/a.py", "is_dir": false}, {"path": "/workspace/lib", "is_dir": true}]'
     )
@@ -127,9 +111,7 @@ def test_records_of_a_listing_are_its_entries() -> None:
         (".", "Sure!\nmy notes.md", None),
     ],
 )
-def test_a_name_with_a_space_hides_no_other(
-    folder: str, text: str, paths: list[str] | None
-) -> None:
+def test_a_name_with_a_space_hides_no_other(folder, text, paths):
     used = use("list_files", {"path": folder}, text)
     if paths is None:
         assert used.is_opaque
@@ -148,9 +130,7 @@ def test_a_name_with_a_space_hides_no_other(
         ("['/docs/api.md', '/docs/cut of", ["api.md"]),
     ],
 )
-def test_a_list_in_the_notation_of_python_or_json_is_a_listing(
-    name: str, text: str, paths: list[str]
-) -> None:
+def test_a_list_in_the_notation_of_python_or_json_is_a_listing(name, text, paths):
     used = use(name, {"path": "/docs"}, text)
     assert listed(used) == [f"/docs/{path}" for path in paths]
 
@@ -158,16 +138,16 @@ def test_a_list_in_the_notation_of_python_or_json_is_a_listing(
 @pytest.mark.parametrize(
     "text", ["['a.py' + x]", "['a.py'; 'b.py']", "['", "[" * 9000, "['a'" * 9000]
 )
-def test_other_brackets_are_no_list(text: str) -> None:
+def test_other_brackets_are_no_list(text):
     assert listed_texts(text) in (None, [])
 
 
-def test_the_line_between_a_heading_and_the_names_is_no_name() -> None:
+def test_the_line_between_a_heading_and_the_names_is_no_name():
     text = 'Found 2 file(s) matching "**/*.toml", newest first:\n---\n/w/a.toml\n======\n/w/b.toml'
     assert listed(use("glob", {"pattern": "**/*.toml"}, text)) == ["/w/a.toml", "/w/b.toml"]
 
 
-def test_prose_is_no_listing() -> None:
+def test_prose_is_no_listing():
     used = use("mcp__files__list_directory", {}, "The directory seems to hold many files.")
     assert used.targets == ()
     assert used.is_opaque
@@ -184,13 +164,11 @@ def test_prose_is_no_listing() -> None:
         ({"durationMs": 3}, ["/workspace/a.py"]),
     ],
 )
-def test_the_text_counts_where_the_structured_result_lists_nothing(
-    structured: Any, paths: list[str]
-) -> None:
+def test_the_text_counts_where_the_structured_result_lists_nothing(structured, paths):
     assert listed(use("Glob", {}, "/workspace/a.py", structured=structured)) == paths
 
 
-def test_a_relative_folder_without_a_working_directory_stays_relative() -> None:
+def test_a_relative_folder_without_a_working_directory_stays_relative():
     call = ToolCall("c", "Glob", {"path": "src", "pattern": "*.py"}, ToolResult("src/gt.py"))
     assert [target.path for target in interpret(call).targets] == ["src/gt.py"]
     call = ToolCall(
@@ -200,5 +178,5 @@ def test_a_relative_folder_without_a_working_directory_stays_relative() -> None:
 
 
 @pytest.mark.parametrize("divider", ["***", "---", "=====", "####", "- - -", "~~~", "+++"])
-def test_a_divider_is_no_file(divider: str) -> None:
+def test_a_divider_is_no_file(divider):
     assert listed_names(f"a.py\n{divider}\nb.py", is_truncated=False) == ["a.py", "b.py"]

@@ -35,14 +35,12 @@ def block(start: int, count: int, total: int) -> dict[str, Any]:
         (block(21, 20, 40), ((21, 40),), False),
     ],
 )
-def test_the_structured_result_gives_exact_lines(
-    structured: dict[str, Any], lines: Any, is_whole: bool
-) -> None:
+def test_the_structured_result_gives_exact_lines(structured, lines, is_whole):
     (target,) = targets({"file_path": "/w/a.py"}, "1\tx", structured=structured)
     assert target == RawTarget("/w/a.py", "opened", None, lines, is_whole)
 
 
-def test_what_follows_the_last_line_break_is_no_line() -> None:
+def test_what_follows_the_last_line_break_is_no_line():
     record = block(1, 3, 3)
     record["file"]["content"] = "a\nb\n"
     for structured in (record, None):
@@ -65,15 +63,13 @@ def test_what_follows_the_last_line_break_is_no_line() -> None:
         ({}, "[image]", None, True),
     ],
 )
-def test_lines_are_those_the_text_shows(
-    arguments: dict[str, Any], text: str, lines: Any, is_whole: bool
-) -> None:
+def test_lines_are_those_the_text_shows(arguments, text, lines, is_whole):
     (target,) = targets({"file_path": "/w/a.py", **arguments}, text)
     assert (target.lines, target.is_whole) == (lines, is_whole)
 
 
 @pytest.mark.parametrize("name", ["readToolCall", "read_file"])
-def test_numbers_that_begin_lines_of_content_are_no_line_numbers(name: str) -> None:
+def test_numbers_that_begin_lines_of_content_are_no_line_numbers(name):
     text = (
         'import re\n\n\ndef codes():\n    return {\n        200: "OK",\n        404: "No",\n    }'
     )
@@ -83,20 +79,20 @@ def test_numbers_that_begin_lines_of_content_are_no_line_numbers(name: str) -> N
     assert (target.lines, target.is_whole) == (None, True)
 
 
-def test_a_table_that_cursor_shows_raw_has_no_line_numbers() -> None:
+def test_a_table_that_cursor_shows_raw_has_no_line_numbers():
     text = "7\ta\n9\tb\n"
     (target,) = targets({"path": "a.tsv"}, text, name="readToolCall", structured={"content": text})
     assert (target.lines, target.is_whole) == (None, True)
 
 
-def test_lines_counted_from_the_end_of_a_file_are_unknown() -> None:
+def test_lines_counted_from_the_end_of_a_file_are_unknown():
     shown = {"content": "y\nz\n"}
     arguments = {"path": "a.py", "offset": -2}
     (target,) = targets(arguments, "y\nz\n", name="readToolCall", structured=shown)
     assert (target.lines, target.is_whole) == (None, False)
 
 
-def test_head_and_tail_of_a_file_are_not_the_whole() -> None:
+def test_head_and_tail_of_a_file_are_not_the_whole():
     name = "mcp__filesystem__read_text_file"
     (target,) = targets({"path": "/w/a.py", "head": 2}, "y\nz", name=name)
     assert (target.lines, target.is_whole) == (((1, 2),), False)
@@ -104,7 +100,7 @@ def test_head_and_tail_of_a_file_are_not_the_whole() -> None:
     assert (target.lines, target.is_whole) == (None, False)
 
 
-def test_a_result_may_hold_anything() -> None:
+def test_a_result_may_hold_anything():
     odd: dict[str, Any] = {"type": [], "file": "x"}
     assert targets({"file_path": "/w/a.py"}, "", structured=odd) == ()
 
@@ -117,9 +113,7 @@ def test_a_result_may_hold_anything() -> None:
         ({}, ((770, 771),)),
     ],
 )
-def test_of_a_cut_trace_the_lines_asked_for_count_else_the_visible_ones(
-    arguments: dict[str, Any], lines: Any
-) -> None:
+def test_of_a_cut_trace_the_lines_asked_for_count_else_the_visible_ones(arguments, lines):
     call = ToolCall(
         "c1",
         "Read",
@@ -131,26 +125,19 @@ def test_of_a_cut_trace_the_lines_asked_for_count_else_the_visible_ones(
     assert not used.is_opaque
 
 
-def test_cursor_content_has_no_numbers_and_starts_at_the_offset() -> None:
+def test_cursor_content_has_no_numbers_and_starts_at_the_offset():
     arguments = {"path": "/w/a.cpp", "offset": 3101, "limit": 110}
     (target,) = targets(arguments, "a\nb\nc\n", name="readToolCall", structured={"content": "x"})
     assert (target.lines, target.is_whole) == (((3101, 3103),), False)
 
 
 @pytest.mark.parametrize(("structured", "is_whole"), [({}, True), ({"exceededLimit": True}, False)])
-def test_cursor_without_a_range_reads_the_whole_file(
-    structured: dict[str, Any], is_whole: bool
-) -> None:
+def test_cursor_without_a_range_reads_the_whole_file(structured, is_whole):
     (target,) = targets({"path": "/w/a"}, "Error: x", name="readToolCall", structured=structured)
     assert (target.lines, target.is_whole) == (None, is_whole)
 
 
-def test_a_relative_path_is_joined_and_an_empty_answer_finds_nothing() -> None:
-    assert targets({"file_path": "src/a.py"}, "1\tx")[0].path == "/workspace/src/a.py"
-    assert targets({"file_path": "src/a.py"}, "") == ()
-
-
-def test_several_files_of_one_read_are_those_whose_section_came_back() -> None:
+def test_several_files_of_one_read_are_those_whose_section_came_back():
     text = "a.py:\nimport b\n\n---\nb.py: Error - not found\n---\nc.py:\nx\n"
     found = targets({"paths": ["a.py", "b.py", "c.py"]}, text, name="mcp__files__read_many_files")
     assert [t.path for t in found] == ["/workspace/a.py", "/workspace/c.py"]
@@ -165,7 +152,7 @@ def _seen(arguments: dict[str, Any], text: str, name: str = "view") -> list[tupl
 
 
 @pytest.mark.parametrize("path", ["/workspace", "/workspace/", ".", "/"])
-def test_a_read_of_the_sessions_folder_lists_what_is_in_it(path: str) -> None:
+def test_a_read_of_the_sessions_folder_lists_what_is_in_it(path):
     found = _seen({"path": path}, _LISTED)
     assert [(p.rpartition("/")[2], access, known) for p, access, known in found] == [
         ("app.py", "listed", True),
@@ -182,7 +169,7 @@ def _beside(path: str, made: str) -> str:
 
 @pytest.mark.parametrize("name", ["docs", "my docs", "docs (old)", "lib.d", "@types"])
 @pytest.mark.parametrize("entry", ["a.md", "a b.md", "c (1).md", "Makefile", ".flake8", "a, b.md"])
-def test_a_view_of_a_folder_that_is_kept_like_a_new_file_is_a_listing(name, entry) -> None:
+def test_a_view_of_a_folder_that_is_kept_like_a_new_file_is_a_listing(name, entry):
     path = f"/workspace/{name}"
     kept = {"content": entry, "detailedContent": _beside(path, "create file mode 100644\n")}
     found = targets({"path": path}, entry, name="view", structured=kept)
@@ -190,7 +177,7 @@ def test_a_view_of_a_folder_that_is_kept_like_a_new_file_is_a_listing(name, entr
 
 
 @pytest.mark.parametrize("name", ["LICENSE", "Makefile", "notes"])
-def test_a_view_of_a_file_is_one_whatever_its_lines(name) -> None:
+def test_a_view_of_a_file_is_one_whatever_its_lines(name):
     path = f"/workspace/{name}"
     kept = {"content": "a.md\nb.md", "detailedContent": _beside(path, "")}
     found = targets({"path": path}, "a.md\nb.md", name="view", structured=kept)
@@ -198,11 +185,11 @@ def test_a_view_of_a_file_is_one_whatever_its_lines(name) -> None:
 
 
 @pytest.mark.parametrize("text", ["app.py\npkg/", "[FILE] app.py\n[DIR] pkg"])
-def test_a_read_whose_answer_marks_folders_is_a_listing(text: str) -> None:
+def test_a_read_whose_answer_marks_folders_is_a_listing(text):
     assert _seen({"path": "/workspace/src"}, text) == [("/src/app.py", "listed", True)]
 
 
-def test_names_below_a_name_without_an_ending_may_be_a_listing_or_the_content_of_a_file() -> None:
+def test_names_below_a_name_without_an_ending_may_be_a_listing_or_the_content_of_a_file():
     assert _seen({"path": "/workspace/src"}, _LISTED) == [
         ("/src", "opened", False),
         ("/src/app.py", "listed", False),
@@ -221,5 +208,5 @@ def test_names_below_a_name_without_an_ending_may_be_a_listing_or_the_content_of
         ("Makefile", "all:\n\tmake x"),
     ],
 )
-def test_what_is_no_listing_is_the_content_of_a_file(path: str, text: str) -> None:
+def test_what_is_no_listing_is_the_content_of_a_file(path, text):
     assert _seen({"path": f"/workspace/{path}"}, text) == [(f"/{path}", "opened", True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -36,11 +35,11 @@ BLOCKS = {"blocks": [{"file": "a.py", "repo": "r/r"}]}
         ("{not json", None, "{not json", None),
     ],
 )
-def test_whole_results(text: str, structured: Any, inner: str, value: Any) -> None:
+def test_whole_results(text, structured, inner, value):
     assert unwrapped(text, structured) == (inner, value)
 
 
-def test_a_text_cut_anywhere_gives_a_start_of_the_text() -> None:
+def test_a_text_cut_anywhere_gives_a_start_of_the_text():
     text = 'line\n"quoted" \\ back ü \U0001f600 end'
     whole = json.dumps({"text": text})
     opening = whole.index('": "') + 4
@@ -51,7 +50,7 @@ def test_a_text_cut_anywhere_gives_a_start_of_the_text() -> None:
         assert text.startswith(shown.rstrip("\ud83d"))
 
 
-def test_records_cut_anywhere_give_only_whole_paths() -> None:
+def test_records_cut_anywhere_give_only_whole_paths():
     records = [{"file": f'src/"{n}".py', "repo": f"r/{n}"} for n in range(4)]
     whole = json.dumps({"blocks": records})
     for end in range(12, len(whole) - 1):
@@ -59,7 +58,7 @@ def test_records_cut_anywhere_give_only_whole_paths() -> None:
         assert [v["file"] for v in value] == [r["file"] for r in records[: len(value)]]
 
 
-def test_json_too_deep_is_text() -> None:
+def test_json_too_deep_is_text():
     deep = "[" * 200_000
     assert unwrapped(deep, None) == (deep, None)
 
@@ -82,7 +81,7 @@ IMAGE = {"type": "image", "data": "x", "mimeType": "image/png"}
         {"content": [BLOCK], "structuredContent": {"result": json.dumps(HITS)}, "_meta": None},
     ],
 )
-def test_an_answer_of_mcp_is_the_same_in_every_envelope(envelope: Any) -> None:
+def test_an_answer_of_mcp_is_the_same_in_every_envelope(envelope):
     assert is_envelope(envelope)
     for text, structured in (("", envelope), (json.dumps(envelope), None)):
         assert unwrapped(text, structured)[1] == HITS
@@ -98,17 +97,17 @@ def test_an_answer_of_mcp_is_the_same_in_every_envelope(envelope: Any) -> None:
         ("plain\n{not json}", "plain\n{not json}", None),
     ],
 )
-def test_structured_content_may_stand_behind_the_text(text: str, inner: str, value: Any) -> None:
+def test_structured_content_may_stand_behind_the_text(text, inner, value):
     assert unwrapped(text, None) == (inner, value)
 
 
-def test_a_file_may_end_in_json_of_its_own() -> None:
+def test_a_file_may_end_in_json_of_its_own():
     text = 'See:\n\n{"hits": []}'
     assert unwrapped(text, None, is_content=True) == (text, None)
     assert unwrapped('x = 1\n\n{"result": "x = 1"}', None, is_content=True) == ("x = 1", None)
 
 
-def test_a_resource_is_the_content_and_the_other_blocks_are_about_it() -> None:
+def test_a_resource_is_the_content_and_the_other_blocks_are_about_it():
     resource = {"type": "resource", "resource": {"uri": "file:///a.py", "text": "x = 1"}}
     about = {"type": "text", "text": "successfully downloaded text file (SHA: 1f)"}
     assert unwrapped("", [about, resource]) == ("x = 1", None)
@@ -124,7 +123,7 @@ def test_a_resource_is_the_content_and_the_other_blocks_are_about_it() -> None:
         (["isError"], False),
     ],
 )
-def test_an_error_is_marked_in_any_layer(value: Any, has_failed: bool) -> None:
+def test_an_error_is_marked_in_any_layer(value, has_failed):
     assert states_failure("", value) == has_failed
     assert states_failure(json.dumps(value), None) == has_failed
 
@@ -132,5 +131,5 @@ def test_an_error_is_marked_in_any_layer(value: Any, has_failed: bool) -> None:
 @pytest.mark.parametrize(
     "value", [None, 3, {}, [], {"text": "x"}, [{"text": "x"}], {"type": "text"}]
 )
-def test_records_are_no_envelope(value: Any) -> None:
+def test_records_are_no_envelope(value):
     assert not is_envelope(value)

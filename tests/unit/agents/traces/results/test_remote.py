@@ -52,40 +52,22 @@ READS = [
 
 @pytest.mark.parametrize(("arguments", "text", "lines", "is_whole"), READS)
 @pytest.mark.parametrize("tool", ["read_file", "sg_read_file"])
-def test_sourcegraph_read(
-    tool: str, arguments: dict[str, Any], text: str, lines: Any, is_whole: bool
-) -> None:
+def test_sourcegraph_read(tool, arguments, text, lines, is_whole):
     used = use(tool, {"repo": REPO, "path": "src/app.py", **arguments}, text)
     assert used.targets == (RawTarget("src/app.py", "opened", REPO, lines, is_whole),)
 
 
-def test_the_address_of_the_answer_wins_over_the_arguments() -> None:
-    used = use("read_file", {"repo": "github.com/x/y", "path": "z"}, f"URL: {URL}\n1: a")
-    assert facts(used) == [("src/app.py", REPO, ((1, 1),))]
-
-
-def test_a_range_behind_the_end_of_the_file_shows_nothing() -> None:
+def test_a_range_behind_the_end_of_the_file_shows_nothing():
     text = wrapped(f"URL: {URL}%3FL1400-1700\n1400: ")
     used = use("read_file", {"repo": REPO, "path": "src/app.py", "startLine": 1400}, text)
     assert used.targets == ()
     assert not used.is_error
 
 
-def test_a_read_cut_by_the_trace_keeps_the_range_asked_for() -> None:
+def test_a_read_cut_by_the_trace_keeps_the_range_asked_for():
     text = '{"text":"URL: ' + URL + "%3FL150-400\\n150: a\\n151: b\\n15"
     used = use("read_file", {"repo": REPO, "path": "src/app.py"}, text, is_truncated=True)
     assert used.targets == (RawTarget("src/app.py", "opened", REPO, ((150, 400),), False),)
-
-
-def test_openhands_keeps_json_beside_the_text() -> None:
-    structured = {"text": f"URL: {URL}\n1: a"}
-    call = ToolCall(
-        "c1",
-        "read_file",
-        {"repo": REPO, "path": "src/app.py"},
-        ToolResult(f"URL: {URL}\n1: a", structured=structured),
-    )
-    assert facts(interpret(call)) == [("src/app.py", REPO, ((1, 1),))]
 
 
 HEADERS = (
@@ -107,7 +89,7 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize("tool", ["sg_keyword_search", "nls_search", "find_references"])
-def test_search_answers_of_both_generations(tool: str) -> None:
+def test_search_answers_of_both_generations(tool):
     new = use(tool, {"query": "x"}, wrapped(HEADERS))
     assert facts(new) == [
         ("e2e/yarn.lock", REPO, ((12, 12), (61, 63))),
@@ -129,12 +111,12 @@ def test_search_answers_of_both_generations(tool: str) -> None:
         "",
     ],
 )
-def test_no_results(text: str) -> None:
+def test_no_results(text):
     used = use("keyword_search", {"query": "x"}, text)
     assert (used.targets, used.is_opaque, used.is_error) == ((), False, False)
 
 
-def test_imports_quoted_in_a_hit_are_no_files_found() -> None:
+def test_imports_quoted_in_a_hit_are_no_files_found():
     text = wrapped(f'# {REPO} – a.proto\n4: import "envoy/api/v2/core/base.proto";\n5: b/c.go:3:x')
     assert [t.path for t in use("keyword_search", {"query": "x"}, text).targets] == ["a.proto"]
 
@@ -148,9 +130,7 @@ def test_imports_quoted_in_a_hit_are_no_files_found() -> None:
         ("-repo:^github.com/acme/w$ foo", None),
     ],
 )
-def test_a_cut_record_belongs_to_the_one_repository_searched(
-    query: str, repository: str | None
-) -> None:
+def test_a_cut_record_belongs_to_the_one_repository_searched(query, repository):
     text = '{"blocks":[{"chunks":[{"content":"2: \\"file\\":\\"no.py\\""}],"file":"a.py","re'
     used = use("keyword_search", {"query": query}, text, is_truncated=True)
     path = "a.py" if repository else "/workspace/a.py"
@@ -158,7 +138,7 @@ def test_a_cut_record_belongs_to_the_one_repository_searched(
     assert used.is_opaque
 
 
-def test_listings_leave_folders_out() -> None:
+def test_listings_leave_folders_out():
     new = use("list_files", {"repo": REPO, "path": "a"}, wrapped("a/b/\na/Makefile\na/x y.go\n"))
     assert facts(new) == [("a/Makefile", REPO, None), ("a/x y.go", REPO, None)]
     files = [{"isDirectory": True, "path": "a/b/"}, {"isDirectory": False, "path": "a/c.go"}]
@@ -169,7 +149,7 @@ def test_listings_leave_folders_out() -> None:
     assert (only_folders.targets, only_folders.is_opaque) == ((), False)
 
 
-def test_commits_and_diffs() -> None:
+def test_commits_and_diffs():
     hunks = {"files": [{"newPath": "new.go", "oldPath": "old.go", "hunks": [{"x": 1}]}]}
     compared = use("compare_revisions", {"repo": REPO, "base": "a", "head": "b"}, json.dumps(hunks))
     assert facts(compared) == [("new.go", REPO, None), ("old.go", REPO, None)]
@@ -181,13 +161,13 @@ def test_commits_and_diffs() -> None:
     assert searched.category == "commit_search"
 
 
-def test_a_commit_list_without_files_is_opaque() -> None:
+def test_a_commit_list_without_files_is_opaque():
     used = use("commit_search", {"repos": [REPO]}, wrapped("3f2a Fix the frame\n9b1c Bump"))
     assert used.targets == ()
     assert used.is_opaque
 
 
-def test_deep_search_names_files_by_links_and_headers_only() -> None:
+def test_deep_search_names_files_by_links_and_headers_only():
     text = (
         f"The cause is in src/guess.py, see [app]({URL}?L3-9) and "
         f"(https://github.com/acme/w/blob/v1/app/(auth)/page.tsx).\n# {REPO} – b.go\n4: x"
@@ -201,7 +181,7 @@ def test_deep_search_names_files_by_links_and_headers_only() -> None:
     ]
 
 
-def test_deep_search_answers_inside_json() -> None:
+def test_deep_search_answers_inside_json():
     used = use("deepsearch", {}, json.dumps({"answer": f"See {URL}.", "title": "a/b.py"}))
     assert facts(used) == [("src/app.py", REPO, None)]
 
@@ -209,7 +189,7 @@ def test_deep_search_answers_inside_json() -> None:
 READ_ALL = 'return source.read_file({repo="github.com/acme/w", path="yarn.lock", startLine=s})'
 
 
-def test_a_script_answers_from_the_one_file_it_reads() -> None:
+def test_a_script_answers_from_the_one_file_it_reads():
     used = use("evaluator", {"script": READ_ALL}, wrapped('{1022:  lodash "^4"}'))
     assert used.category == "code_search"
     assert facts(used) == [("yarn.lock", "github.com/acme/w", None)]
@@ -226,12 +206,12 @@ def test_a_script_answers_from_the_one_file_it_reads() -> None:
         ("for k in pairs(_G) do insert(names, k) end", "{_G, math}", False),
     ],
 )
-def test_scripts_that_show_no_certain_file(script: str, answer: str, is_opaque: bool) -> None:
+def test_scripts_that_show_no_certain_file(script, answer, is_opaque):
     used = use("evaluator", {"script": script}, wrapped(answer))
     assert (used.targets, used.is_opaque) == ((), is_opaque)
 
 
-def test_github_file_folder_search_tree_and_commit() -> None:
+def test_github_file_folder_search_tree_and_commit():
     where = {"owner": "acme", "repo": "w", "path": "src/a.py"}
     read = use("mcp__github__get_file_contents", where, "successfully downloaded text file")
     assert facts(read) == [("src/a.py", "acme/w", None)]
@@ -253,13 +233,13 @@ def test_github_file_folder_search_tree_and_commit() -> None:
     assert facts(committed) == [("a.py", "acme/w", None)]
 
 
-def test_augment_sections() -> None:
+def test_augment_sections():
     text = "The following code sections were retrieved:\nPath: src/a.py\n...\n   12\tx\n   13\ty\n"
     used = use("mcp__auggie__codebase-retrieval", {"information_request": "x"}, text)
     assert facts(used) == [("/workspace/src/a.py", None, ((12, 13),))]
 
 
-def test_unknown_servers_by_grammar() -> None:
+def test_unknown_servers_by_grammar():
     grep = use("mcp__x__search_text", {"q": "x"}, "src/a.py:12:x\nsrc/a.py:14:y\nNote: done")
     assert facts(grep) == [("/workspace/src/a.py", None, ((12, 12), (14, 14)))]
     paths = use("mcp__x__search_text", {"q": "x"}, "src/a.py\nlib/b.go")
@@ -269,17 +249,6 @@ def test_unknown_servers_by_grammar() -> None:
     assert facts(symbol) == [("/workspace/src/a.py", None, None)]
     prose = use("mcp__x__search_text", {"q": "x"}, "I believe it is in src/a.py somewhere.")
     assert (prose.targets, prose.is_opaque) == ((), True)
-
-
-def test_fetched_pages() -> None:
-    raw = "https://raw.githubusercontent.com/kubernetes/kubernetes/v1.9.1/staging/cacher.go"
-    read = interpret(ToolCall("c1", "WebFetch", {"url": raw}, ToolResult("# A summary")))
-    assert read.targets == (
-        RawTarget("staging/cacher.go", "opened", "github.com/kubernetes/kubernetes"),
-    )
-    page = ToolCall("c1", "WebFetch", {"url": "https://pkg.go.dev/x"}, ToolResult("see a/b.go:3:x"))
-    used = interpret(page)
-    assert (used.category, used.targets, used.is_opaque) == ("other", (), False)
 
 
 def github(text: str, **arguments: Any) -> ToolUse:
@@ -295,12 +264,12 @@ def github(text: str, **arguments: Any) -> ToolUse:
         "Failed to get file contents. The path does not point to a file or directory.",
     ],
 )
-def test_a_refusal_of_github_is_an_error(text: str) -> None:
+def test_a_refusal_of_github_is_an_error(text):
     found = github(text)
     assert (found.is_error, found.targets) == (True, ())
 
 
-def test_a_file_of_github_is_opened_whatever_stands_around_it() -> None:
+def test_a_file_of_github_is_opened_whatever_stands_around_it():
     status = "successfully downloaded text file (SHA: 1f3c)"
     for text in (status, f"{status}\n[Resource from github at repo://acme/widgets] import os"):
         assert facts(github(text)) == [("src/app.py", "acme/widgets", None)]
@@ -319,7 +288,7 @@ def test_a_file_of_github_is_opened_whatever_stands_around_it() -> None:
         ),
     ],
 )
-def test_paths_that_github_offers_instead_are_listed_and_not_opened(text: str) -> None:
+def test_paths_that_github_offers_instead_are_listed_and_not_opened(text):
     found = github(text, path="app.py")
     assert [(t.path, t.access) for t in found.targets] == [
         ("src/app.py", "listed"),
@@ -332,7 +301,7 @@ def test_paths_that_github_offers_instead_are_listed_and_not_opened(text: str) -
     ("method", "category", "paths"),
     [("get_diff", "commit_search", ["src/a.py"]), ("get_reviews", "other", []), ([], "other", [])],
 )
-def test_a_pull_request_is_read_by_its_method(method: Any, category: str, paths: list[str]) -> None:
+def test_a_pull_request_is_read_by_its_method(method, category, paths):
     diff = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n"
     asked = {"method": method, "owner": "acme", "repo": "widgets"}
     found = use("mcp__github__pull_request_read", asked, diff)
@@ -343,7 +312,7 @@ def test_a_pull_request_is_read_by_its_method(method: Any, category: str, paths:
 @pytest.mark.parametrize(
     "text", ["No relevant code found.", "The following code sections were retrieved:\n", ""]
 )
-def test_a_retrieval_that_says_it_found_nothing_is_not_opaque(text: str) -> None:
+def test_a_retrieval_that_says_it_found_nothing_is_not_opaque(text):
     found = use("mcp__auggie__codebase-retrieval", {"information_request": "x"}, text)
     assert (found.targets, found.is_opaque) == ((), False)
 
@@ -360,15 +329,13 @@ def test_a_retrieval_that_says_it_found_nothing_is_not_opaque(text: str) -> None
         ("read_file", None),
     ],
 )
-def test_a_tool_that_only_a_server_has_is_its_servers_without_a_prefix(
-    name: str, server: str | None
-) -> None:
+def test_a_tool_that_only_a_server_has_is_its_servers_without_a_prefix(name, server):
     found = interpret(ToolCall("c1", name, {}, ToolResult("")))
     assert (found.server, found.is_mcp) == (server, server is not None)
 
 
 @pytest.mark.parametrize("tool", ["read_file", "keyword_search", "list_files"])
-def test_a_failure_inside_the_answers_wrapping_is_an_error(tool: str) -> None:
+def test_a_failure_inside_the_answers_wrapping_is_an_error(tool):
     wrapped = json.dumps({"text": "repository not found: acme/widgets"})
     asked = {"repo": "acme/widgets", "path": "src/a.py", "query": "foo"}
     found = use(f"mcp__sourcegraph__{tool}", asked, wrapped)
@@ -385,7 +352,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("text", "lines"), ROWS)
-def test_hits_in_rows_of_an_unknown_server(text: str, lines: list[Any]) -> None:
+def test_hits_in_rows_of_an_unknown_server(text, lines):
     found = use("mcp__kitchen__code_search", {"query": "foo"}, text)
     expected = zip(("/workspace/src/a.py", "/workspace/lib/b.go"), lines, strict=True)
     assert [(t.path, t.lines) for t in found.targets] == list(expected)
@@ -397,17 +364,17 @@ def test_hits_in_rows_of_an_unknown_server(text: str, lines: list[Any]) -> None:
     "text",
     ["Keine Treffer gefunden.", "- see the manual, page 3/4", "1. first\n2. second", '["a b"]'],
 )
-def test_an_answer_without_a_path_in_its_rows_is_opaque(text: str) -> None:
+def test_an_answer_without_a_path_in_its_rows_is_opaque(text):
     found = use("mcp__kitchen__code_search", {"query": "foo"}, text)
     assert (found.targets, found.is_opaque) == ((), True)
 
 
 @pytest.mark.parametrize(("text", "is_opaque"), [("src/a.py", True), ("", False), ("  ", False)])
-def test_an_answer_of_an_unknown_tool_is_opaque(text: str, is_opaque: bool) -> None:
+def test_an_answer_of_an_unknown_tool_is_opaque(text, is_opaque):
     assert use("mcp__kitchen__make_coffee", {}, text).is_opaque is is_opaque
 
 
-def test_a_tree_with_odd_types_is_read() -> None:
+def test_a_tree_with_odd_types_is_read():
     call = ToolCall(
         "c1",
         "mcp__x__repository_tree",
@@ -417,7 +384,7 @@ def test_a_tree_with_odd_types_is_read() -> None:
     assert [t.path for t in interpret(call).targets] == ["a.py"]
 
 
-def test_a_file_that_holds_a_json_list_is_no_folder() -> None:
+def test_a_file_that_holds_a_json_list_is_no_folder():
     text = '[\n{"file": "src/a.c", "command": "cc"},\n{"file": "src/b.c"}\n]'
     arguments = {"owner": "o", "repo": "r", "path": "compile_commands.json"}
     used = use("mcp__github__get_file_contents", arguments, text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from retrieval_eval.agents.traces.tools import interpret
@@ -33,20 +31,20 @@ DIFF = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n--- x\n+++ y\n"
         ("apply_patch", {"patch": DIFF}, ["src/a.py"]),
     ],
 )
-def test_a_write_that_succeeded(name: str, arguments: dict[str, Any], paths: list[str]) -> None:
+def test_a_write_that_succeeded(name, arguments, paths):
     used = interpret(ToolCall("c1", name, arguments, ToolResult("Done"), cwd="/workspace"))
     expected = [p if p.startswith("/") else f"/workspace/{p}" for p in paths]
     assert [(t.path, t.access) for t in used.targets] == [(p, "written") for p in expected]
     assert used.category == "file_write"
 
 
-def test_a_remote_write_keeps_its_repository() -> None:
+def test_a_remote_write_keeps_its_repository():
     arguments = {"owner": "acme", "repo": "w", "files": [{"path": "a.py"}, {"path": "b.py"}, 3]}
     call = ToolCall("c1", "mcp__github__push_files", arguments, ToolResult("ok"), cwd="/workspace")
     found = interpret(call).targets
     assert [(t.path, t.repository) for t in found] == [("a.py", "acme/w"), ("b.py", "acme/w")]
 
 
-def test_a_write_that_names_no_file_is_opaque() -> None:
+def test_a_write_that_names_no_file_is_opaque():
     used = interpret(ToolCall("c1", "mcp__x__edit_page", {"id": 3}, ToolResult("ok")))
     assert used.is_opaque

@@ -48,7 +48,7 @@ CASES: list[tuple[list[tuple[str, str]], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("calls", "expected"), CASES)
-def test_what_a_copy_shows(calls: list[tuple[str, str]], expected: dict[str, str]) -> None:
+def test_what_a_copy_shows(calls, expected):
     shell = ShellSession("/w")
     for command, output in calls[:-1]:
         shell.analyse(command, output)

@@ -31,7 +31,7 @@ def lines(command: str, output: str, **call: Any) -> Any:
 
 
 @pytest.mark.parametrize("command", ["cat a b c", "cat a; cat b; cat c", "cat a && cat b && cat c"])
-def test_the_first_file_begins_what_was_shown_and_the_last_one_ends_it(command: str) -> None:
+def test_the_first_file_begins_what_was_shown_and_the_last_one_ends_it(command):
     assert said(command, BOTH) == {"a": C, "b": P, "c": C}
     assert said(command, HEAD) == {"a": C, "b": P, "c": P}
     assert said(command, TAIL) == {"a": P, "b": P, "c": C}
@@ -41,7 +41,7 @@ def test_the_first_file_begins_what_was_shown_and_the_last_one_ends_it(command: 
 ROWS = "\n".join(f"{n},x,{7 * n}" for n in range(40))
 
 
-def test_rows_beside_the_cut_are_those_of_the_only_table() -> None:
+def test_rows_beside_the_cut_are_those_of_the_only_table():
     command = "cat a.md t.csv b.py t.csv c.md"
     shown = f"# a\n{ROWS}\n{CUT_HERE}\n{ROWS}\n# c"
     assert said(command, shown) == {"a.md": C, "t.csv": C, "b.py": P, "c.md": C}
@@ -50,13 +50,13 @@ def test_rows_beside_the_cut_are_those_of_the_only_table() -> None:
     assert two == {"a.md": C, "t.csv": P, "u.csv": P, "c.md": C}
 
 
-def test_other_commands_print_what_was_shown_too() -> None:
+def test_other_commands_print_what_was_shown_too():
     assert said("seq 1 9; cat a; seq 1 9", f"1\n2\n{CUT_HERE}\n8\n9") == {"a": P}
     # more lines than the first command can have printed
     assert said("pwd; cat a; cat b; seq 1 9", f"/w\n{L}\n{CUT_HERE}\n9") == {"a": C, "b": P}
 
 
-def test_dividers_that_were_shown_divide() -> None:
+def test_dividers_that_were_shown_divide():
     assert said("cat a; echo ---; cat b", f"{L}\n---\n{BOTH}") == {"a": C, "b": C}
     assert said("cat a; echo ---; cat b", HEAD) == {"a": C, "b": P}
     loop = 'for f in a b c; do echo "== $f"; cat $f; done'
@@ -78,26 +78,18 @@ def test_dividers_that_were_shown_divide() -> None:
         ("grep -n x cut", f"3:x\n4:x\n{CUT_HERE}\n9:x\n10:x", ((3, 4), (10, 10))),
     ],
 )  # fmt: skip
-def test_lines_are_those_that_were_shown_and_half_a_line_is_none(
-    command: str, output: str, expected: Any
-) -> None:
+def test_lines_are_those_that_were_shown_and_half_a_line_is_none(command, output, expected):
     assert lines(command, output) == (expected, False)
 
 
-def test_what_the_trace_cut_may_have_been_seen() -> None:
-    assert said("cat a b", L, is_truncated=True) == {"a": C, "b": P}
-    assert lines("cat cut", L, is_truncated=True) == (((1, 29),), False)
-    assert said("cat a", "", is_truncated=True) == {"a": P}
-
-
-def test_names_in_halves_of_lines_are_not_those_of_files() -> None:
+def test_names_in_halves_of_lines_are_not_those_of_files():
     text = f"./a.py\n./b.p\n{CUT_HERE}\nc.py\n./d.py"
     assert said("find . -name '*.py'", text) == {"a.py": C, "d.py": C, "b.p*": P, "*c.py": P}
     text = f"src/a.py:3:x\nsrc/b.py:4:y\n{CUT_HERE}\nsrc/c.py:5:z"
     assert said("grep -rn . src", text) == {"src/a.py": C, "src/b.py": C, "src/c.py": C}
 
 
-def test_the_folder_of_an_entry_may_have_been_left_out() -> None:
+def test_the_folder_of_an_entry_may_have_been_left_out():
     text = f".:\na.py\n\n./sub:\nb.py\nb2.py\n{CUT_HERE}\nx.py\ny.py\n\n./q:\nr.py"
     assert said("ls -R", text) == {"a.py": C, "sub/b.py": C, "q/r.py": C, "*": P}
     tree = f"src\n├── a.py\n├── x\n│   └── b.py\n{CUT_HERE}\n│   └── c.py\n│   └── d.py\n├── e.py"
@@ -106,7 +98,7 @@ def test_the_folder_of_an_entry_may_have_been_left_out() -> None:
     assert said("rg --heading -n x src", text) == {"src/a.py": C, "src/c.py": C, "src/*": P}
 
 
-def test_a_stopped_call_shows_what_was_printed_before() -> None:
+def test_a_stopped_call_shows_what_was_printed_before():
     late = {"is_stopped": True, "is_error": True}
     assert said("cat a; sleep 8; cat b", "a = 1", **late) == {"a": C, "b": P}
     assert said("cat a; echo --; cat b; sleep 8; cat c", "1\n--\n2", **late) == {
@@ -125,7 +117,7 @@ def test_a_stopped_call_shows_what_was_printed_before() -> None:
 
 @pytest.mark.parametrize("text", ["bad\nx = 1\ny = 2", "x = 1\nbad\ny = 2", "x = 1\ny = 2\nbad"])
 @pytest.mark.parametrize("to_errors", [">&2", "1>&2", "> /dev/stderr"])
-def test_lines_of_standard_error_stand_in_no_order(to_errors: str, text: str) -> None:
+def test_lines_of_standard_error_stand_in_no_order(to_errors, text):
     command = f"cat a; echo bad {to_errors}; exit 3"
     assert said(command, text, is_error=True) == {"a": C}
 
@@ -133,13 +125,13 @@ def test_lines_of_standard_error_stand_in_no_order(to_errors: str, text: str) ->
 @pytest.mark.parametrize(
     "command", ["ls -la && ls -la shop || true", "ls -la; ls -la shop", "ls -la; ls -la shop; true"]
 )
-def test_a_folder_that_does_not_exist_holds_nothing(command: str) -> None:
+def test_a_folder_that_does_not_exist_holds_nothing(command):
     long = "-rw-r--r-- 1 u u 1 Jan 1 10:00 cart.py"
     text = f"{long}\nls: cannot access 'shop': No such file or directory"
     assert said(command, text) == {"cart.py": C}
 
 
-def test_other_programs_do_not_find_it_either() -> None:
+def test_other_programs_do_not_find_it_either():
     assert said("ls; find shop", "cart.py\nfind: ‘shop’: No such file or directory") == {
         "cart.py": C
     }

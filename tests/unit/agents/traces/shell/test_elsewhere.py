@@ -81,7 +81,7 @@ CERTAIN = [
 
 
 @pytest.mark.parametrize(("command", "output", "expected"), CERTAIN)
-def test_what_is_certain(command: str, output: str, expected: list[str]) -> None:
+def test_what_is_certain(command, output, expected):
     found = [
         f"{t.access} {t.repository + '::' if t.repository else ''}{t.path}"
         + "".join(f" {first}-{last}" for first, last in (() if t.is_whole else t.lines or ()))
@@ -101,5 +101,5 @@ def test_what_is_certain(command: str, output: str, expected: list[str]) -> None
         "cat a.txt | tr '\\n' ' '",
     ],
 )
-def test_bash_that_mentions_powershell_stays_bash(command: str) -> None:
+def test_bash_that_mentions_powershell_stays_bash(command):
     assert not is_powershell(command)

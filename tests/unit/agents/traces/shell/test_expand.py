@@ -49,7 +49,7 @@ def expand(text: str) -> list[Arg]:
         ("'{a,b}' \"{c,d}\"", ["{a,b}", "{c,d}"]),
     ],
 )
-def test_known_words(text: str, expected: list[str]) -> None:
+def test_known_words(text, expected):
     assert [arg.text for arg in expand(text)] == expected
 
 
@@ -62,7 +62,7 @@ def test_known_words(text: str, expected: list[str]) -> None:
         ('"$G"', "src/*.py"),
     ],
 )
-def test_patterns(text: str, pattern: str) -> None:
+def test_patterns(text, pattern):
     (arg,) = expand(text)
     assert (arg.text, arg.pattern) == (None, pattern)
 
@@ -70,7 +70,7 @@ def test_patterns(text: str, pattern: str) -> None:
 @pytest.mark.parametrize(
     "text", ["$UNKNOWN", "a$UNKNOWN", '"${UNKNOWN[@]}"', "$(ls)", "`ls`", "${X/a/b}", "$1", "<(ls)"]
 )
-def test_unknown_words(text: str) -> None:
+def test_unknown_words(text):
     (arg,) = expand(text)
     assert arg.text is None
     assert None in arg.parts
@@ -84,11 +84,11 @@ def test_unknown_words(text: str) -> None:
         ("1+" * 150 + "1", None),
     ],
 )  # fmt: skip
-def test_arithmetic(expression: str, value: int | None) -> None:
+def test_arithmetic(expression, value):
     assert arithmetic(expression, Environment(variables=dict(VARIABLES))) == value
 
 
-def test_numbers_beyond_the_shells_integers_are_unknown() -> None:
+def test_numbers_beyond_the_shells_integers_are_unknown():
     nines = "9" * 4000
     analysis = ShellSession("/w").analyse(f"a={nines}; cat $((a*a)).py", "x")
     assert analysis.opaque == ("cat: the files it read are not named",)

@@ -29,9 +29,7 @@ def found(command: str, output: str) -> list[tuple[str, object, object]]:
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("filtering", KEEPS)
-def test_lines_of_which_the_beginning_passes_keep_their_meaning(
-    search: str, filtering: str
-) -> None:
+def test_lines_of_which_the_beginning_passes_keep_their_meaning(search, filtering):
     assert found(f"{search} | {filtering}", HITS) == [(*hit, None) for hit in BOTH]
 
 
@@ -47,14 +45,12 @@ def test_lines_of_which_the_beginning_passes_keep_their_meaning(
         ("awk '{print $1}'", "src/a.py:9:alpha\nsrc/b.py:10:alpha"),
     ],
 )
-def test_lines_with_a_number_before_them_and_fields_keep_it_too(
-    filtering: str, output: str
-) -> None:
+def test_lines_with_a_number_before_them_and_fields_keep_it_too(filtering, output):
     assert found(f"rg -n alpha src | {filtering}", output) == [(*hit, None) for hit in BOTH]
 
 
 @pytest.mark.parametrize("filtering", ["sed 's/:.*//'", "cut -d: -f1", "awk -F: '{print $1}'"])
-def test_names_alone_keep_no_lines(filtering: str) -> None:
+def test_names_alone_keep_no_lines(filtering):
     expected = [("/w/src/a.py", None, None), ("/w/src/b.py", None, None)]
     assert found(f"rg -n alpha src | {filtering}", "src/a.py\nsrc/b.py") == expected
 
@@ -68,13 +64,11 @@ def test_names_alone_keep_no_lines(filtering: str) -> None:
     ],
 )
 @pytest.mark.parametrize("search", SEARCHES)
-def test_lines_that_may_be_changed_leave_what_was_searched_possible(
-    search: str, filtering: str
-) -> None:
+def test_lines_that_may_be_changed_leave_what_was_searched_possible(search, filtering):
     assert found(f"{search} | {filtering}", HITS) == [("/w/src/*", None, "opaque_call")]
 
 
-def test_names_that_a_width_may_have_cut_are_none() -> None:
+def test_names_that_a_width_may_have_cut_are_none():
     assert found("find . | cut -c1-8", "./a.py\n./src/lo") == [("/w/a.py", None, None)]
     assert found("find src | head -c 20", "src/a.py\nsrc/b.p") == [
         ("/w/src/a.py", None, None),
@@ -82,7 +76,7 @@ def test_names_that_a_width_may_have_cut_are_none() -> None:
     ]
 
 
-def test_what_lies_around_hits_passes_a_choice_of_fields_whole() -> None:
+def test_what_lies_around_hits_passes_a_choice_of_fields_whole():
     command = "grep -rn -C1 x src | cut -d: -f1"
     assert found(command, "src/a.py\nsrc/a.py-4-y") == [("/w/src/*", None, "opaque_call")]
 
@@ -90,7 +84,7 @@ def test_what_lies_around_hits_passes_a_choice_of_fields_whole() -> None:
 @pytest.mark.parametrize(
     "command", ["awk 'END{print NR}' a.py", "cat a.py | awk '{n++} END{print n}'"]
 )
-def test_a_count_of_lines_shows_none(command: str) -> None:
+def test_a_count_of_lines_shows_none(command):
     events = ShellSession("/w").analyse(command, "12").events
     assert [t.access for event in events for t in event.targets] == ["listed"]
 
@@ -100,11 +94,11 @@ def test_a_count_of_lines_shows_none(command: str) -> None:
     ["cat --help a.py", "head --version a.py", "less --help a.py", "less -V a.py", "bat --help",
      "sed --help a.py", "rg --help x src", "tail --version", "sort --help a.py"],
 )  # fmt: skip
-def test_a_program_that_describes_itself_reads_nothing(command: str) -> None:
+def test_a_program_that_describes_itself_reads_nothing(command):
     assert found(command, "Usage: x [OPTION]... [FILE]...") == []
 
 
-def test_options_that_look_like_a_request_for_help() -> None:
+def test_options_that_look_like_a_request_for_help():
     assert found("grep -e --help a.py", "--help")[0][0] == "/w/a.py"
     assert found("sort -V a.py", "1")[0][0] == "/w/a.py"
     assert found("rg -n -- --help src", "src/a.py:9:--help") == [(*BOTH[0], None)]

@@ -25,9 +25,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("cwd", "command", "output", "expected"), CASES)
-def test_where_the_files_of_a_diff_lie(
-    cwd: str, command: str, output: str, expected: dict[str, str]
-) -> None:
+def test_where_the_files_of_a_diff_lie(cwd, command, output, expected):
     found: dict[str, str] = {}
     for event in ShellSession(cwd).analyse(command, output).events:
         for target in event.targets:
@@ -36,7 +34,7 @@ def test_where_the_files_of_a_diff_lie(
     assert found == expected
 
 
-def test_a_file_that_another_tool_touched_is_known() -> None:
+def test_a_file_that_another_tool_touched_is_known():
     shell = ShellSession("/r")
     shell.learn([RawTarget("/r/src/a.py", "opened")])
     found = shell.analyse("cd src && git diff --name-only", "src/a.py")

@@ -32,7 +32,7 @@ from retrieval_eval.records import CUT_HERE
         ("", ()),
     ],
 )
-def test_lines(text: str, lines: tuple[str, ...]) -> None:
+def test_lines(text, lines):
     assert read_output(text).lines == lines
 
 
@@ -56,14 +56,10 @@ def test_lines(text: str, lines: tuple[str, ...]) -> None:
         ("ls: impossible d'acc\u00e9der \u00e0 'a.py': Aucun fichier ou dossier", "a.py"),
     ],
 )
-def test_error_messages_name_their_file(line: str, name: str) -> None:
+def test_error_messages_name_their_file(line, name):
     output = read_output(line)
     assert output.failed(name, "/w")
     assert not output.failed("other.py", "/w")
-
-
-def test_an_error_is_found_by_its_absolute_path_too() -> None:
-    assert read_output("cat: /w/a.py: No such file or directory").failed("a.py", "/w")
 
 
 @pytest.mark.parametrize(
@@ -75,11 +71,11 @@ def test_an_error_is_found_by_its_absolute_path_too() -> None:
         "the folder does not exist",
     ],
 )
-def test_content_is_no_error(line: str) -> None:
+def test_content_is_no_error(line):
     assert not is_error_line(line)
 
 
-def test_cut_and_refused_outputs() -> None:
+def test_cut_and_refused_outputs():
     assert read_output(f"a\n\n{CUT_HERE}\n\nb") == Output(("a", "b"), cuts=(1,))
     assert read_output(f"a\n{CUT_HERE}").cuts == (1,)
     assert read_output(f"{CUT_HERE}\na").cuts == (0,)

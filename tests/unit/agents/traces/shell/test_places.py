@@ -35,12 +35,8 @@ def _places(command: str, output: str = "", cwd: str | None = "/w") -> set[Place
         ("cd /srv && git worktree add /x", Place("worktree", "/x", "/srv")),
     ],
 )
-def test_what_a_command_checks_out(command: str, place: Place):
+def test_what_a_command_checks_out(command, place):
     assert _places(command) == {place}
-
-
-def test_what_failed_was_not_checked_out():
-    assert not _places("git clone https://h.example/a/b", "fatal: unable to access the address")
 
 
 def test_git_and_the_shell_name_folders():
@@ -62,7 +58,7 @@ def test_a_folder_that_a_shell_printed_is_where_later_commands_run():
 
 
 @pytest.mark.parametrize("command", ["git clone", "git worktree add", "git -C", "gh repo clone --"])
-def test_a_command_without_its_arguments_checks_nothing_out(command: str):
+def test_a_command_without_its_arguments_checks_nothing_out(command):
     assert not _places(command)
 
 
@@ -85,5 +81,5 @@ def test_a_command_without_its_arguments_checks_nothing_out(command: str):
         ("ls", ".gitignore\nsrc", set()),
     ],
 )
-def test_a_listing_may_show_the_top_of_a_checkout(command: str, output: str, folders: set[str]):
+def test_a_listing_may_show_the_top_of_a_checkout(command, output, folders):
     assert {place.folder for place in _places(command, output) if place.kind == "git"} == folders

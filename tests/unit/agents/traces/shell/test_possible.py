@@ -75,22 +75,10 @@ POSSIBLE = [
 
 
 @pytest.mark.parametrize(("command", "output", "expected"), POSSIBLE)
-def test_possible(command: str, output: str | None, expected: list[str]) -> None:
+def test_possible(command, output, expected):
     analysis = run(command, output)
     assert possible(analysis) == expected
     assert certain(analysis) == []
-
-
-SILENT = [
-    "cat $X", "make", "python script.py src/a.py", "pytest tests/test_a.py", "grep -rh foo src",
-    "ls x && ls y", "cat a 2>/dev/null; cat b 2>/dev/null", "docker exec box cat a.py",
-    "for f in *; do cat $f; done", "git status --short",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("command", SILENT)
-def test_a_command_that_printed_nothing_leaves_nothing_possible(command: str) -> None:
-    assert run(command, "").events == ()
 
 
 @pytest.mark.parametrize(
@@ -105,16 +93,16 @@ def test_a_command_that_printed_nothing_leaves_nothing_possible(command: str) ->
         ("make", None),
     ],
 )
-def test_what_surely_shows_no_file_adds_nothing(command: str, output: str | None) -> None:
+def test_what_surely_shows_no_file_adds_nothing(command, output):
     assert run(command, output).events == ()
 
 
-def test_a_file_that_an_error_names_is_not_possible() -> None:
+def test_a_file_that_an_error_names_is_not_possible():
     analysis = run("cat a $X", "cat: a: No such file or directory\nx")
     assert possible(analysis) == ["opened * opaque_call"]
 
 
-def test_line_counts_tell_outputs_apart_that_follow_each_other() -> None:
+def test_line_counts_tell_outputs_apart_that_follow_each_other():
     command = "head -3 a 2>/dev/null; head -2 b 2>/dev/null"
     assert certain(run(command, "1\n2\n3\n4\n5")) == ["/w/a", "/w/b"]
     # one line more than the first can have printed
@@ -130,7 +118,7 @@ def test_line_counts_tell_outputs_apart_that_follow_each_other() -> None:
     assert certain(run(command, f"1\n2\n3\n{CUT_HERE}\n4")) == []
 
 
-def test_a_result_that_the_trace_cut_leaves_open_what_lies_below_the_folder() -> None:
+def test_a_result_that_the_trace_cut_leaves_open_what_lies_below_the_folder():
     shell = ShellSession("/w")
     cut = shell.analyse("grep -rn foo src", "src/a.py:3:foo", is_truncated=True)
     assert certain(cut) == ["/w/src/a.py"]
@@ -138,25 +126,19 @@ def test_a_result_that_the_trace_cut_leaves_open_what_lies_below_the_folder() ->
     assert possible(shell.analyse("cat a.py", "x", is_truncated=True)) == []
 
 
-def test_a_doubt_about_the_result_makes_every_file_possible() -> None:
-    analysis = ShellSession("/w").analyse("cat a.py", "x", doubt="display_only")
-    assert possible(analysis) == ["opened /w/a.py display_only"]
-    assert certain(analysis) == []
-
-
-def test_a_background_command_does_not_move_the_shell() -> None:
+def test_a_background_command_does_not_move_the_shell():
     shell = ShellSession("/w")
     shell.analyse("cd src && python server.py > log 2>&1 &", "")
     assert shell.cwd == "/w"
 
 
-def test_a_pattern_has_few_stars() -> None:
+def test_a_pattern_has_few_stars():
     (target,) = run("cat $A/$B/$C/$D/$E.py", "x").events[0].targets
     assert target.path.count("*") <= 4
     assert target.path.endswith(".py")
 
 
-def test_the_lines_of_a_log_are_what_its_command_printed() -> None:
+def test_the_lines_of_a_log_are_what_its_command_printed():
     shell = ShellSession("/w")
     assert certain(shell.analyse("grep -rn foo src > /tmp/out 2>&1 &", "")) == ["/tmp/out"]
     assert certain(shell.analyse("cat /tmp/out | head -5", "src/a.py:3:foo")) == ["/w/src/a.py"]
@@ -166,12 +148,6 @@ def test_the_lines_of_a_log_are_what_its_command_printed() -> None:
     assert possible(found) == ["matched /w/src/b.py opaque_call"]
     shell.analyse("sed -i s/a/b/ /tmp/out", "")
     assert possible(shell.analyse("cat /tmp/out", "src/b.py:3: error")) == []
-
-
-def test_the_lines_of_a_log_that_several_commands_wrote_are_of_none_for_certain() -> None:
-    shell = ShellSession("/w")
-    shell.analyse("cat a.py > /tmp/log; cat b.py >> /tmp/log", "")
-    assert certain(shell.analyse("head -3 /tmp/log", "x")) == ["/tmp/log"]
 
 
 _WRITTEN = {
@@ -191,7 +167,7 @@ _WRITTEN = {
         "node s.js",
     ],
 )  # fmt: skip
-def test_a_script_that_the_agent_wrote_may_show_what_its_text_names(run: str) -> None:
+def test_a_script_that_the_agent_wrote_may_show_what_its_text_names(run):
     shell = ShellSession("/w")
     for name, text in _WRITTEN.items():
         shell.analyse(f"cat > {name} <<'EOF'\n{text}EOF", "")
@@ -201,14 +177,14 @@ def test_a_script_that_the_agent_wrote_may_show_what_its_text_names(run: str) ->
     assert not shell.analyse(run, "").events
 
 
-def test_a_script_is_known_by_its_name_where_the_folder_is_not() -> None:
+def test_a_script_is_known_by_its_name_where_the_folder_is_not():
     shell = ShellSession()
     shell.analyse("cat > s.py <<'EOF'\nprint(open('src/a.py').read())\nEOF", "")
     (event,) = shell.analyse("python3 s.py", "x = 1").events
     assert [(t.path, t.doubt) for t in event.targets] == [("src/a.py", "opaque_call")]
 
 
-def test_a_script_whose_text_is_not_known_may_show_any_file() -> None:
+def test_a_script_whose_text_is_not_known_may_show_any_file():
     copies = Copies()
     copies.keep_text("/w/s.py", "")
     shell = ShellSession("/w", copies)
@@ -217,7 +193,7 @@ def test_a_script_whose_text_is_not_known_may_show_any_file() -> None:
     assert not shell.analyse("python3 s.py", "").events
 
 
-def test_a_script_may_show_nothing_that_its_text_does_not_name() -> None:
+def test_a_script_may_show_nothing_that_its_text_does_not_name():
     shell = ShellSession("/w")
     shell.analyse("cat > s.py <<'EOF'\nimport widgets\nprint(widgets.f(1))\nEOF", "")
     assert not shell.analyse("python s.py", "3").events
@@ -238,6 +214,6 @@ def test_a_script_may_show_nothing_that_its_text_does_not_name() -> None:
         ("import shutil, sys; shutil.copyfileobj(open('src/a.py'), sys.stdout)", None),
     ],
 )
-def test_code_that_prints_nothing_of_its_own_need_not_have_shown_what_it_reads(code, doubt) -> None:
+def test_code_that_prints_nothing_of_its_own_need_not_have_shown_what_it_reads(code, doubt):
     analysis = ShellSession("/w").analyse(f'python -c "{code}"', "x = 1\ny = 2")
     assert [t.doubt for event in analysis.events for t in event.targets] == [doubt]

@@ -34,9 +34,7 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("cwd", "command", "output", "expected"), CASES)
-def test_a_search_names_files(
-    cwd: str, command: str, output: str, expected: dict[str, object]
-) -> None:
+def test_a_search_names_files(cwd, command, output, expected):
     found = ShellSession(cwd).analyse(command, output)
     targets = [t for event in found.events for t in event.targets if t.doubt is None]
     assert {t.path: t.lines for t in targets} == expected

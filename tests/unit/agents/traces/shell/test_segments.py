@@ -18,18 +18,7 @@ def lines(steps: list[Step], text: str) -> list[list[str]]:
     return [segment.lines for step, segment in zip(steps, segments, strict=True) if step.stages]
 
 
-def test_markers_divide() -> None:
-    assert lines([mark("=a"), RUN, mark("=b"), RUN], "=a\n1\n2\n=b\n3") == [["1", "2"], ["3"]]
-
-
-def test_a_marker_that_stands_in_the_content_too_divides_nothing() -> None:
-    steps = [RUN, mark("---"), RUN]
-    segments = align(steps, read_output("1\n---\n2\n---\n3"))
-    assert segments[0] is segments[2]
-    assert segments[0].noise == {"---"}
-
-
-def test_blank_lines_divide_only_when_they_are_all_accounted_for() -> None:
+def test_blank_lines_divide_only_when_they_are_all_accounted_for():
     steps = [RUN, mark(""), mark("=b"), RUN]
     assert lines(steps, "1\n\n=b\n2") == [["1"], ["2"]]
     assert lines([RUN, mark(""), RUN], "1\n\n2") == [["1"], ["2"]]
@@ -37,16 +26,7 @@ def test_blank_lines_divide_only_when_they_are_all_accounted_for() -> None:
     assert segments[0] is segments[2]
 
 
-def test_a_cut_output_is_divided_as_far_as_it_goes() -> None:
-    steps = [RUN, mark("---"), RUN, mark("---"), RUN]
-    text = f"1\n---\n2\n{CUT_HERE}"
-    segments = align(steps, read_output(text))
-    assert segments[0].lines == ["1"]
-    assert segments[2].lines == ["2"]
-    assert segments[2].cuts == [1]
-
-
-def test_a_divider_behind_a_cut_is_one_of_the_last() -> None:
+def test_a_divider_behind_a_cut_is_one_of_the_last():
     steps = [RUN, mark("---"), RUN, mark("---"), RUN, mark("---"), RUN]
     segments = align(steps, read_output(f"1\n---\n2\n{CUT_HERE}\n3\n---\n4"))
     assert [segments[i].lines for i in (0, 2, 6)] == [["1"], ["2", "3"], ["4"]]

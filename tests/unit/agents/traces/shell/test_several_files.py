@@ -42,9 +42,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("command", "output", "expected"), CASES)
-def test_a_file_is_certain_where_the_lines_prove_it(
-    command: str, output: str, expected: dict[str, str]
-) -> None:
+def test_a_file_is_certain_where_the_lines_prove_it(command, output, expected):
     found = {}
     for event in ShellSession("/w").analyse(command, output).events:
         for target in event.targets:

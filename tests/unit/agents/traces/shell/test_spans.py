@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.agents.traces.shell.plan import WHOLE, Spans, awk_spans, close, sed_spans, take
+from retrieval_eval.agents.traces.shell.plan import awk_spans, close, sed_spans
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from retrieval_eval.agents.traces.shell.plan import WHOLE, Spans, awk_spans, clo
         ("", None),
     ],
 )
-def test_sed(script: str, spans: Spans | None) -> None:
+def test_sed(script, spans):
     assert sed_spans(script) == spans
 
 
@@ -48,19 +48,11 @@ def test_sed(script: str, spans: Spans | None) -> None:
         ("NR%2==0", None),
     ],
 )
-def test_awk(program: str, spans: Spans | None) -> None:
+def test_awk(program, spans):
     assert awk_spans(program) == spans
 
 
-def test_taking_from_open_and_unknown_spans() -> None:
-    assert take(WHOLE, ((100, None),)) == ((100, None),)
-    assert take(((100, None),), ((1, 50),)) == ((100, 149),)
-    assert take(((10, 12),), ((5, 9),)) == ()
-    assert take(None, WHOLE) is None
-    assert take(WHOLE, None) is None
-
-
-def test_closing_an_open_span_needs_the_number_of_lines() -> None:
+def test_closing_an_open_span_needs_the_number_of_lines():
     assert close(((10, None),), 3) == ((10, 12),)
     assert close(((1, 2), (10, None)), 5) == ((1, 2), (10, 12))
     assert close(((1, 2), (10, None)), 2) == ((1, 2),)

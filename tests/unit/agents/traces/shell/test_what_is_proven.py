@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.scenes import Call, stream_lines
@@ -331,6 +329,6 @@ CASES: list[tuple[Calls, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("calls", "expected"), CASES)
-def test_what_is_proven(tmp_path: Path, calls: Calls, expected: dict[str, str]) -> None:
+def test_what_is_proven(tmp_path, calls, expected):
     made = [Call("Bash", {"command": c}, shown, shown.startswith(E)) for c, shown in calls]
     assert proven(tmp_path, {"agent/claude-code.txt": stream_lines(made)}, expected) == expected

@@ -488,17 +488,6 @@ def test_a_baseline_without_refusals_has_none_to_lose_unless_a_floor_is_asked_fo
     assert found["rows"][0]["verdict"] == "no_verdict"
 
 
-def test_more_false_refusals_are_a_breach_and_fewer_are_not(tmp_path):
-    baseline = run_with([5] * 20, refused=[True] * 5)
-    run = run_with([5] * 20, refused=[True] * 5)
-    run["queries"][0]["ranking"] = []
-    row = drop(FALSE_REFUSAL, 0).replace("down", "up")
-    found = verdict_of(tmp_path, run, baseline, row)
-    assert found["verdict"] == "breach"
-    assert found["rows"][0]["change_points"] == pytest.approx(5)
-    assert verdict_of(tmp_path, baseline, run, row)["verdict"] == "pass"
-
-
 def pinned(gold_queries, *, ids=None):
     ids = tuple(query.id for query in gold_queries) if ids is None else ids
     return Pinned(ids, fingerprint(gold_queries), Path("pinned.txt"))
