@@ -161,6 +161,124 @@ def of_scikit_learn() -> Found:
     return {"nDCG@5": with_mean(values)}
 
 
+def copied() -> dict[str, dict[str, float]]:
+    """Return the run anew, for some tools change what they are given."""
+    return {query: dict(docs) for query, docs in RUN.items()}
+
+
+def relevant(query: str) -> list[str]:
+    """Return the documents of a grade above 0."""
+    return [doc for doc, grade in QRELS[query].items() if grade > 0]
+
+
+def of_beir() -> Found:
+    """BEIR: query by query, and its own means, which it rounds."""
+    tool = import_module("beir.retrieval.evaluation").EvaluateRetrieval
+    names = {"NDCG@5": "nDCG@5", "MAP@5": "AP@5", "Recall@5": "Recall@5", "P@5": "P@5"}
+
+    def measured(queries: list[str]) -> dict[str, float]:
+        qrels = {query: QRELS[query] for query in queries}
+        run = {query: docs for query, docs in copied().items() if query in qrels}
+        means = (
+            {} if not run else {k: v for d in tool.evaluate(qrels, run, [5]) for k, v in d.items()}
+        )
+        found = {ours: float(means[own]) for own, ours in names.items() if means}
+        return {**found, "RR": float(tool.evaluate_custom(qrels, run, [5], "mrr")["MRR@5"])}
+
+    rows: Found = {name: {} for name in MEASURES}
+    for query, of in (*((query, [query]) for query in QRELS), ("", list(QRELS))):
+        for name, value in measured(of).items():
+            rows[name][query] = value
+    return rows
+
+
+def of_mteb() -> Found:
+    """MTEB: values by query, and its own means, which it rounds."""
+    score = import_module("mteb._evaluators.retrieval_metrics").calculate_retrieval_scores
+    found = score(copied(), QRELS, [5], False)
+    names = {"P_5": "P@5", "recall_5": "Recall@5", "ndcg_cut_5": "nDCG@5", "map_cut_5": "AP@5"}
+    rows: Found = {
+        ours: {query: float(values[own]) for query, values in found.all_scores.items()}
+        for own, ours in names.items()
+    }
+    for name, block in (
+        ("P@5", found.precision),
+        ("Recall@5", found.recall),
+        ("nDCG@5", found.ndcg),
+        ("AP@5", found.map),
+    ):
+        (rows[name][""],) = map(float, block.values())
+    return {**rows, "RR": {"": float(found.mrr["MRR@5"])}}
+
+
+def of_llama_index() -> Found:
+    """LlamaIndex, over the first five documents; what has none raises there, and is left out."""
+    tool = import_module("llama_index.core.evaluation.retrieval.metrics")
+    names = {"precision": "P@5", "recall": "Recall@5", "ndcg": "nDCG@5", "mrr": "RR", "ap": "AP@5"}
+    rows: Found = {}
+    for own, ours in names.items():
+        (kind,) = tool.resolve_metrics([own])
+        values = {}
+        for query, docs in RUN.items():
+            if docs and relevant(query):
+                first = [*docs][: None if own == "mrr" else 5]
+                found = kind().compute(expected_ids=relevant(query), retrieved_ids=first)
+                values[query] = float(found.score)
+        rows[ours] = with_mean(values)
+    return rows
+
+
+def of_ragas() -> Found:
+    """Ragas by ids, over the first five documents; NaN is left out."""
+    metrics, sample = import_module("ragas.metrics"), import_module("ragas").SingleTurnSample
+    tools = {"P@5": metrics.IDBasedContextPrecision(), "Recall@5": metrics.IDBasedContextRecall()}
+    rows: Found = {}
+    for name, tool in tools.items():
+        values = {}
+        for query, docs in RUN.items():
+            given = sample(retrieved_context_ids=[*docs][:5], reference_context_ids=relevant(query))
+            values[query] = float(tool.single_turn_score(given))
+        rows[name] = with_mean({q: v for q, v in values.items() if not math.isnan(v)})
+    return rows
+
+
+def of_evidently(*, no_feedback_users: bool) -> Callable[[], Found]:
+    """Return what gives the means of evidently, which has no values by query."""
+
+    def measure() -> Found:
+        import pandas as pd
+
+        metrics = import_module("evidently.legacy.metrics")
+        mapping = import_module("evidently.legacy.pipeline.column_mapping")
+        kinds = {
+            "P@5": metrics.PrecisionTopKMetric,
+            "Recall@5": metrics.RecallTopKMetric,
+            "nDCG@5": metrics.NDCGKMetric,
+            "RR": metrics.MRRKMetric,
+            "AP@5": metrics.MAPKMetric,
+        }
+        rows = [
+            (query, doc, score, QRELS[query].get(doc, 0))
+            for query, docs in RUN.items()
+            for doc, score in docs.items()
+        ]
+        columns = {name: name for name in ("user_id", "item_id", "prediction", "target")}
+        report = import_module("evidently.legacy.report").Report(
+            [kind(k=5, no_feedback_users=no_feedback_users) for kind in kinds.values()]
+        )
+        report.run(
+            reference_data=None,
+            current_data=pd.DataFrame(rows, columns=[*columns]),
+            column_mapping=mapping.ColumnMapping(
+                recommendations_type=mapping.RecomType.SCORE, **columns
+            ),
+        )
+        found = [list(one["result"]["current"])[4] for one in report.as_dict()["metrics"]]
+        return {name: {"": float(value)} for name, value in zip(kinds, found, strict=True)}
+
+    return measure
+
+
 TOOLS: dict[str, tuple[str | None, Callable[[], Found]]] = {
     "this package, `trec`": (None, ours("trec")),
     "this package, `trec9`": (None, ours("trec9")),
@@ -169,6 +287,12 @@ TOOLS: dict[str, tuple[str | None, Callable[[], Found]]] = {
     "ranx": ("ranx", of_ranx),
     "trectools": ("trectools", of_trectools),
     "scikit-learn `ndcg_score`": ("scikit-learn", of_scikit_learn),
+    "BEIR": ("beir", of_beir),
+    "MTEB `calculate_retrieval_scores`": ("mteb", of_mteb),
+    "LlamaIndex": ("llama-index-core", of_llama_index),
+    "ragas, by ids": ("ragas", of_ragas),
+    "evidently": ("evidently", of_evidently(no_feedback_users=False)),
+    "evidently, `no_feedback_users`": ("evidently", of_evidently(no_feedback_users=True)),
 }
 
 
@@ -180,12 +304,12 @@ def page_of(document: dict[str, Any]) -> str:
     for name, one in tools.items():
         cells = [shown(one["values"].get(measure, {}).get("")) for measure in MEASURES]
         n = max(len(values) for values in one["values"].values()) - 1
-        rows.append(f"| {name} | {one['version']} | {' | '.join(cells)} | {n} |")
+        rows.append(f"| {name} | {one['version']} | {' | '.join(cells)} | {n or '—'} |")
     for measure in MEASURES:
         rows += ["", f"## {measure} by query", ""]
         rows += ["| tool | " + " | ".join(QRELS) + " |", "|---" * (len(QRELS) + 1) + "|"]
         for name, one in tools.items():
-            if measure in one["values"]:
+            if len(one["values"].get(measure, {})) > 1:
                 values = one["values"][measure]
                 rows.append(f"| {name} | {' | '.join(shown(values.get(q)) for q in QRELS)} |")
     return "\n".join([*rows, "", f"Run on {document['date']}."])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import click
 
@@ -30,6 +30,7 @@ from retrieval_eval.escape import json_escape, made_visible
 from retrieval_eval.io.remote import is_url
 from retrieval_eval.io.user_files import project, write_log
 from retrieval_eval.records import Progress
+from retrieval_eval.values import counted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -235,14 +236,52 @@ def print_json(value: Any) -> None:
 
 def print_table(rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> None:
     """Print rows as aligned columns, the first one as head, numbers to the right."""
+    for line in table_lines(rows, numbers_from=numbers_from):
+        click.echo(line)
+
+
+def table_lines(rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> list[str]:
+    """Return the lines that `print_table` prints."""
     rows = [[made_visible(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
     for row in rows:
         cells = [
             cell.rjust(width) if place >= numbers_from else cell.ljust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        click.echo("  ".join(cells).rstrip())
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+SHORT: Final = 25
+"""Lines that a command prints of one result, unless with --verbose."""
+
+
+def print_short(
+    parts: Sequence[Sequence[str]], more: str, files: Sequence[Path] = (), *, cut: int
+) -> None:
+    """Print parts of a text in :data:`SHORT` lines, with blank lines between them if there is room.
+
+    ``cut`` is the place of the part that loses lines where there are too many, ``more`` says what
+    prints the rest, and ``files`` were written.
+    """
+    kept = [list(part) for part in parts]
+    n_last = 1 + len(files)
+    n_over = sum(map(len, kept)) + n_last - SHORT
+    if n_over > 0:
+        n_left = max(len(kept[cut]) - n_over - 1, 0)
+        left_out = len(kept[cut]) - n_left
+        kept[cut] = [*kept[cut][:n_left], f"… and {counted(left_out, 'line')} more"]
+    kept = [part for part in kept if part]
+    has_room = sum(map(len, kept)) + len(kept) - 1 + n_last <= SHORT
+    for place, part in enumerate(kept):
+        if place and has_room:
+            click.echo("")
+        for line in part:
+            echo(line)
+    for last in (more, *files):
+        echo(last)
 
 
 def echo(line: object = "", *, err: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,10 @@ from retrieval_eval.cli.common import (
     parse_k,
     parse_options,
     print_json,
+    print_short,
     print_table,
     progress_bar,
+    table_lines,
 )
 from retrieval_eval.cli.search_options import (
     BASELINE,
@@ -36,6 +39,7 @@ from retrieval_eval.cli.search_options import (
     queries_option,
     run_files,
     shown,
+    verbose_option,
 )
 from retrieval_eval.io.user_files import DATA, project
 from retrieval_eval.values import counted
@@ -44,7 +48,15 @@ if TYPE_CHECKING:
     from retrieval_eval.model.search_run import SearchRun
     from retrieval_eval.search.run.abstention import Choice
 
-_CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
+_CODES = (
+    "gold_set",
+    "convention",
+    "empty_ranking",
+    "depth",
+    "without_own",
+    "measures",
+    "queries",
+)
 
 
 # Removed commands, each with what does its work now.
@@ -120,6 +132,11 @@ def search() -> None:
     help="Documents requested, each query.",
 )
 @click.option("--floor", type=float, help="Drop documents scored below; none left: refused.")
+@click.option(
+    "--without-own",
+    is_flag=True,
+    help="Leave the document that has the id of the query out of its ranking.",
+)
 @click.option("--no-rerank", is_flag=True, help="Leave out the second stage.")
 @asked_at_once_option
 @click.option("--label", default="", help="What to call this run, such as after-rerank-change.")
@@ -151,6 +168,7 @@ def search() -> None:
     help=f"Folder of the reports. Default: {DATA}.",
 )
 @click.option("--fresh", is_flag=True, help="Do not continue an interrupted run.")
+@verbose_option
 @json_option
 @click.pass_context
 def run(
@@ -164,6 +182,7 @@ def run(
     k_values: str,
     depth: int,
     floor: float | None,
+    without_own: bool,
     no_rerank: bool,
     jobs: int,
     label: str,
@@ -175,6 +194,7 @@ def run(
     backlog: str | None,
     out: Path,
     fresh: bool,
+    is_verbose: bool,
     as_json: bool,
 ) -> None:
     """Ask the retriever every gold query, score the answers and write the reports.
@@ -192,7 +212,7 @@ def run(
         options=parse_options(options),
         corpora=corpora,
         corpus_file=corpus_file,
-        settings=Settings(k_values=parse_k(k_values), depth=depth),
+        settings=Settings(k_values=parse_k(k_values), depth=depth, without_own=without_own),
         floor=floor,
         use_rerank=not no_rerank,
         jobs=jobs,
@@ -210,12 +230,14 @@ def run(
         measured = measure_request(request, progress=progress, on_resume=_say_resumed)
     if as_json:
         print_json(document_of(measured.run))
-    else:
+    elif is_verbose:
         print_run(measured.run)
         _print_delta(measured.run)
         echo("")
         for path in (measured.json_path, measured.markdown_path):
             echo(path)
+    else:
+        _print_short(measured.run, [measured.json_path, measured.markdown_path])
     if not measured.run.status.has_verdict:
         context.exit(EXIT_NO_VERDICT)
 
@@ -308,6 +330,49 @@ def print_run(run: SearchRun) -> None:
     for notice in notices(run):
         echo("")
         echo(notice)
+
+
+def _print_short(run: SearchRun, paths: Sequence[Path]) -> None:
+    """Print what was measured, the metrics with their change, and what a reader must not miss."""
+    from retrieval_eval.search.run.abstention import sentences
+    from retrieval_eval.search.run.composite import sentence as composite_sentence
+    from retrieval_eval.search.run.random_documents import not_beaten
+    from retrieval_eval.search.run.summary import (
+        delta_sentences,
+        header,
+        no_delta,
+        notices,
+        short_rows,
+    )
+
+    is_circular = run.labels is not None and run.labels.circularity.share is not None
+    lines = [
+        (name, value)
+        for name, value in header(run)
+        if value != "none" and (name != "labels" or is_circular)
+    ]
+    width = max(len(name) for name, _ in lines)
+    abstention = sentences(run.abstention)
+    if abstention and (composite := composite_sentence(run.composite)):
+        abstention.append(composite)
+    if failed := not_beaten(run):
+        abstention.append(f"Not better than random documents: {', '.join(failed)}.")
+    delta = run.delta
+    print_short(
+        [
+            [
+                f"search run: {run.label or 'no label'}",
+                *(f"{name:<{width}} : {value}" for name, value in lines),
+            ],
+            table_lines(short_rows(run)),
+            abstention,
+            [no_delta(run.delta_withheld)] if delta is None else delta_sentences(delta),
+            notices(run),
+        ],
+        "All metrics and bounds: --verbose, --json.",
+        paths,
+        cut=4,
+    )
 
 
 def _print_delta(run: SearchRun) -> None:

@@ -14,7 +14,9 @@ from retrieval_eval.cli.common import (
     echo,
     json_option,
     print_json,
+    print_short,
     print_table,
+    table_lines,
 )
 from retrieval_eval.cli.search_options import (
     NOISE,
@@ -23,6 +25,7 @@ from retrieval_eval.cli.search_options import (
     mapping_option,
     old_gold_option,
     run_files,
+    verbose_option,
 )
 from retrieval_eval.values import DEFAULT_SEED
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from retrieval_eval.model.search_run import SearchRun
 
 _MOST = 10
+_MOST_SHORT = 3
 _WIDTH = 60
 
 
@@ -51,6 +55,7 @@ _WIDTH = 60
 @click.option("--gold", type=FILE, help="Gold set of B, to split the change: labels or retrieval.")
 @old_gold_option
 @mapping_option
+@verbose_option
 @json_option
 @click.pass_context
 def diff(
@@ -64,6 +69,7 @@ def diff(
     gold: Path | None,
     old_gold: Path | None,
     mapping: Path | None,
+    is_verbose: bool,
     as_json: bool,
 ) -> None:
     """Show what changed from run A to run B, queries first.
@@ -109,14 +115,20 @@ def diff(
         context.exit(EXIT_NO_VERDICT if found.no_verdict else 0)
     if out is not None:
         write_text(out, diff_markdown(found))
+    guarded = None
+    if found.banner is None and not as_json:
+        at_hand = dict(zip(paths, (first, second), strict=True))
+        before, after = paths
+        guarded = guard_of(before, after, found_in_data(NOISE), known=at_hand)
     if as_json:
         held_out = transfer(first, second, accept=accept, seed=DEFAULT_SEED)
         print_json({**to_builtins(found), "transfer": held_out})
+    elif not is_verbose:
+        _print_short(found, guarded, first, second, out)
     else:
-        if found.banner is None:
-            at_hand = dict(zip(paths, (first, second), strict=True))
-            before, after = paths
-            _print_guard(guard_of(before, after, found_in_data(NOISE), known=at_hand))
+        if guarded is not None:
+            echo(_guard_line(guarded))
+            echo()
         _print(found)
         held_out = transfer(first, second, metrics=HEADLINE, accept=accept, seed=DEFAULT_SEED)
         _print_transfer(held_out, second.run.settings.confidence)
@@ -128,17 +140,55 @@ def diff(
         context.exit(EXIT_NO_VERDICT)
 
 
-def _print_guard(verdict: GuardRuling | str) -> None:
+def _guard_line(verdict: GuardRuling | str) -> str:
     from retrieval_eval.search.decide.guard.files import UNJUSTIFIED
 
     if isinstance(verdict, str):
-        line = f"Guard not asked: {verdict}"
-    else:
-        line = f"Guard, B against A: {verdict.headline}"
-        if verdict.verdict == "breach":
-            line += f" ({UNJUSTIFIED})"
-    echo(line)
-    echo()
+        return f"Guard not asked: {verdict}"
+    line = f"Guard, B against A: {verdict.headline}"
+    return f"{line} ({UNJUSTIFIED})" if verdict.verdict == "breach" else line
+
+
+def _print_short(
+    found: SearchDiff,
+    guarded: GuardRuling | str | None,
+    first: SearchRun,
+    second: SearchRun,
+    out: Path | None,
+) -> None:
+    """Print the verdict, what explains the change, the metrics, and the queries behind it."""
+    from retrieval_eval.search.change import diff_text as tables
+    from retrieval_eval.search.change.causes import TITLE
+    from retrieval_eval.search.change.paired_change import change_sentence, latency_change
+
+    lines = tables.side_lines(found)
+    width = max(len(name) for name, _ in lines)
+    rows = (tables.mover_rows(found, name) for name in tables.headline(found))
+    movers = next((own for own in rows if len(own) > 1), [])
+    slower = latency_change(first, second)
+    print_short(
+        [
+            [
+                *([] if guarded is None else [_guard_line(guarded)]),
+                *([] if found.banner is None else [found.banner]),
+                *found.notices,
+            ],
+            [f"{name:<{width}} : {value}" for name, value in lines],
+            [*([f"{TITLE}:"] if found.causes else []), *(f"- {c.sentence}." for c in found.causes)],
+            [
+                tables.moved_sentence(found),
+                *table_lines(tables.metric_changes(found, tables.short_metrics(found))),
+            ],
+            [
+                *(table_lines(_short(movers[: _MOST_SHORT + 1]), numbers_from=3) if movers else []),
+                *([] if slower is None else [change_sentence(slower)]),
+            ],
+        ],
+        "Every query, metric, slice and corpus left out: --verbose, --json; `retrieval-eval report"
+        f" {found.a.label or 'A'} {found.b.label or 'B'}`.",
+        [] if out is None else [out],
+        cut=4,
+    )
 
 
 def _print_latency(first: SearchRun, second: SearchRun) -> None:

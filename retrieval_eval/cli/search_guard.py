@@ -193,7 +193,14 @@ def _measured(retriever: str, gold: Path, queries: Path | None) -> Path:
     from retrieval_eval.search.measure import Request, measure_request
 
     out = project().data_folder
-    request = Request(gold, retriever, label="baseline", queries=queries, out=out)
+    request = Request(
+        gold,
+        retriever,
+        corpus_file=project().corpus_file,
+        label="baseline",
+        queries=queries,
+        out=out,
+    )
     with progress_bar("query") as progress:
         return measure_request(request, progress=progress).json_path
 

@@ -77,6 +77,9 @@ asked_at_once_option = click.option(
     help="Queries asked at once, of a retriever that allows it.",
 )
 queries_option = click.option("--queries", type=FILE, help="Only the queries of this pinned list.")
+verbose_option = click.option(
+    "--verbose", "is_verbose", is_flag=True, help="Print all of it, not the first 25 lines."
+)
 baseline_option = click.option(
     "--baseline",
     type=FILE,
@@ -90,7 +93,17 @@ noise_option = click.option(
 accept_option = click.option(
     "--accept",
     multiple=True,
-    type=click.Choice(["gold_set", "convention", "empty_ranking", "depth", "corpus", "queries"]),
+    type=click.Choice(
+        [
+            "gold_set",
+            "convention",
+            "empty_ranking",
+            "depth",
+            "without_own",
+            "corpus",
+            "queries",
+        ]
+    ),
     help="Compare two runs although this differs, which a banner names.",
 )
 old_gold_option = click.option("--old-gold", type=FILE, help="Gold set of A, or of the baseline.")

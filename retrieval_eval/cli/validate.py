@@ -46,8 +46,9 @@ def validate(
 
     Of documents any 1.x version is accepted, and 2.x of kinds that have one. A .jsonl file is a
     gold set, whose composition is shown, or the items of a review backlog, which are counted. With
-    --corpus-file, labels of documents that are gone from the corpus are faults, and labels whose
-    document has another text than the one labelled are listed.
+    --corpus-file, labels of documents that are gone from the corpus are faults, labels whose
+    document has another text than the one labelled are listed, and texts under several ids are
+    counted.
 
     Exit code 1: the text of a label changed. 2: a gold set holds no query. 3: a fault.
     """
@@ -96,6 +97,7 @@ def _checked_gold(path: Path, corpus: Corpus | None) -> dict[str, Any]:
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.gold import gold_faults, gold_stats, load_gold_set
     from retrieval_eval.search.gold.chunks import DRIFTS, drift
+    from retrieval_eval.search.run.trust import equal_texts
 
     problems = gold_faults(path, corpus=corpus)
     if problems:
@@ -106,6 +108,8 @@ def _checked_gold(path: Path, corpus: Corpus | None) -> dict[str, Any]:
         labels = drift(gold, corpus)
         counts = Counter(one.drift for one in labels)
         found["labels"] = {name: counts[name] for name in DRIFTS}
+        equal = equal_texts(gold, corpus)
+        found["equal_texts"] = None if equal is None else to_builtins(equal)
         found["changed"] = [to_builtins(one) for one in labels if one.drift in ("changed", "gone")]
     return found
 
@@ -132,7 +136,10 @@ def _print(name: str, one: dict[str, Any]) -> None:
 
 
 def _print_gold(name: str, one: dict[str, Any]) -> None:
+    from retrieval_eval.model import from_builtins
     from retrieval_eval.model.gold import SOURCE_WORDS
+    from retrieval_eval.model.search_run import EqualTexts
+    from retrieval_eval.search.run.trust import equal_texts_sentence
 
     stats = one["gold"]
     sources = {part["value"]: part["n"] for part in stats["composition"]["source"]["parts"]}
@@ -157,6 +164,8 @@ def _print_gold(name: str, one: dict[str, Any]) -> None:
         echo("")
         counts = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in one["labels"].items())
         echo(f"texts of labels: {counts}")
+        if (equal := one["equal_texts"]) is not None:
+            echo(equal_texts_sentence(from_builtins(equal, EqualTexts, name, strict=False)))
         changed = one["changed"]
         if changed:
             rows = [(row["query"], row["doc"], row["drift"]) for row in changed[:_MOST_FAULTS]]

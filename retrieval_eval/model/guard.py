@@ -104,6 +104,28 @@ class MetricNoise(Record, frozen=True, kw_only=True):
     ]
 
 
+class FirstTenNoise(Record, frozen=True, kw_only=True):
+    """Queries whose first ten documents differ in two runs although none of their metrics does."""
+
+    n_pairs: Annotated[Positive, about("Pairs of runs", unit="pairs")]
+    mean_points: Annotated[NonNegative, about("Mean share of queries", unit="points")]
+    sd_points: Annotated[NonNegative, about("Standard deviation over the pairs", unit="points")]
+    largest_points: Annotated[NonNegative, about("Largest share", unit="points")]
+
+
+class LatencyNoise(Record, frozen=True, kw_only=True):
+    """How long a query takes, and by how much that differs between runs on one machine."""
+
+    n_runs: Annotated[Annotated[int, Meta(ge=2)], about("Runs with times")]
+    median_seconds: Annotated[
+        Annotated[float, Meta(gt=0)], about("Geometric mean of their medians", unit="seconds")
+    ]
+    sd_of_logs: Annotated[
+        NonNegative, about("Standard deviation of the natural logarithms of these medians")
+    ]
+    largest_ratio: Annotated[float, about("The largest median by the smallest")]
+
+
 class SuggestedThreshold(Record, frozen=True, kw_only=True):
     """One threshold."""
 
@@ -157,6 +179,17 @@ class NoiseFloor(Record, frozen=True, kw_only=True):
     suggested_thresholds: Annotated[
         tuple[SuggestedThreshold, ...], about("Thresholds that a guard of this system could use")
     ]
+    first_ten: Annotated[
+        FirstTenNoise | None,
+        about(
+            "Queries whose first ten documents changed with none of their metrics; absent in files"
+            " of earlier versions"
+        ),
+    ] = None
+    latency: Annotated[
+        LatencyNoise | None,
+        about("Absent without times, or where the runs were made on several kinds of machine"),
+    ] = None
 
 
 # --------------------------------------------------------------------------------------------------

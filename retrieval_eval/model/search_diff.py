@@ -52,7 +52,15 @@ class AcceptedMismatch(Record, frozen=True, kw_only=True):
     """One."""
 
     code: Annotated[
-        Literal["gold_set", "convention", "empty_ranking", "depth", "corpus", "queries"],
+        Literal[
+            "gold_set",
+            "convention",
+            "empty_ranking",
+            "depth",
+            "without_own",
+            "corpus",
+            "queries",
+        ],
         about("Which"),
     ]
     difference: Annotated[str, about("How they differ")]

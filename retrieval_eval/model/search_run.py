@@ -86,6 +86,13 @@ class RunSettings(Record, frozen=True, kw_only=True):
     seed: Annotated[Count, about("Seed of resampling")]
     n_resamples: Annotated[Positive, about("Number of resamples")]
     confidence: Annotated[Annotated[float, Meta(gt=0, lt=1)], about("Coverage of the intervals")]
+    without_own: Annotated[
+        bool,
+        about(
+            "Whether the document that has the id of the query was left out of its ranking; absent"
+            " where it was not"
+        ),
+    ] = False
 
 
 class RunHeader(Record, frozen=True, kw_only=True):
@@ -115,6 +122,13 @@ class RunHeader(Record, frozen=True, kw_only=True):
     retriever: Annotated[RetrieverFacts, about("The retriever")]
     settings: Annotated[RunSettings, about("How it was scored")]
     versions: Annotated[dict[str, str], about("Versions of what computed the numbers")]
+    machine: Annotated[
+        str | None,
+        about(
+            "The kind of machine that the retriever was asked from: system, processor and how many;"
+            " absent for a ranked file, and in runs of earlier versions"
+        ),
+    ] = None
 
 
 class RunStatus(Record, frozen=True, kw_only=True):
@@ -765,6 +779,42 @@ class OutsideLabels(Record, frozen=True, kw_only=True):
     ]
 
 
+class OwnLabels(Record, frozen=True, kw_only=True):
+    """Labels of the query's own document in a run that leaves it out: no retriever can find it."""
+
+    n_labels: Annotated[Count, about("Such labels, of any grade", unit="labels")]
+    n_relevant: Annotated[Count, about("Of them of grade 1 or more", unit="labels")]
+    queries: Annotated[tuple[str, ...], about("Queries with one of these")]
+
+
+class MoreThanCutoff(Record, frozen=True, kw_only=True):
+    """Queries with more relevant documents than the deepest cut-off of Recall: it stays below 1."""
+
+    measure: Annotated[str, about("Recall at the deepest cut-off")]
+    n_queries: Annotated[Positive, about("Such queries", unit="queries")]
+    query: Annotated[str, about("The one with the most")]
+    n_relevant: Annotated[Positive, about("Its relevant documents", unit="documents")]
+
+
+class EqualTexts(Record, frozen=True, kw_only=True):
+    """Documents of one corpus that have the same text under several ids."""
+
+    n_texts: Annotated[Positive, about("Texts that several ids have", unit="texts")]
+    n_documents: Annotated[Positive, about("Those ids", unit="documents")]
+    n_relevant: Annotated[
+        Count,
+        about(
+            "Relevant labels whose document has a twin that is not judged for the query: a system"
+            " that returns the twin gets nothing for it",
+            unit="labels",
+        ),
+    ]
+    example: Annotated[
+        tuple[str, str, str] | None,
+        about("Of these a query, its relevant document and the twin; null without one"),
+    ] = NULL
+
+
 class LabelFacts(Record, frozen=True, kw_only=True):
     """What is known of the labels that the run was scored with."""
 
@@ -785,6 +835,18 @@ class LabelFacts(Record, frozen=True, kw_only=True):
             "Labels of documents that the corpus lacks; absent where its documents are not known,"
             " and in runs of earlier versions"
         ),
+    ] = None
+    own: Annotated[
+        OwnLabels | None,
+        about("Labels of the query's own document; absent where it was not left out"),
+    ] = None
+    more_than_cutoff: Annotated[
+        MoreThanCutoff | None,
+        about("Queries whose Recall cannot reach 1 at any cut-off; absent without one"),
+    ] = None
+    equal_texts: Annotated[
+        EqualTexts | None,
+        about("Texts under several ids; absent without one, and where the texts are not known"),
     ] = None
 
 

@@ -61,7 +61,7 @@ def causes(view: Searched) -> Block:
         why = "No pattern of queries, documents or ranks explains the change."
         return Block("section", exhibits=(Empty("causes", why, is_expected=True),))
     first, *rest = (f"{visible(text, 300)}." for text in found[:MOST_CAUSES])
-    return Block("section", first.rstrip("."), tuple(rest), width="half")
+    return Block("section", first.rstrip("."), tuple(rest))
 
 
 def carriers(view: Searched, most: int = CARRIERS) -> Block:

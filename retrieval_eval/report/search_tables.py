@@ -498,8 +498,8 @@ def _is_public(field: str) -> bool:
 
 
 _PUBLIC: Final = frozenset(
-    {"gold set", "depth", "convention", "empty_ranking", "seed", "n_resamples", "confidence"}
-    | {"k_values"}
+    {"gold set", "depth", "convention", "empty_ranking", "without_own", "seed", "n_resamples"}
+    | {"confidence", "k_values"}
 )
 
 

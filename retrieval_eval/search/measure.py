@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -47,6 +50,7 @@ from retrieval_eval.search.run.running import (
 )
 from retrieval_eval.search.run.scoring import score_run
 from retrieval_eval.search.run.trust import ASK_TWICE, check_limits, label_facts, sample_of
+from retrieval_eval.values import counted
 
 DEFAULT_GOLD: Final = GOLD
 DEFAULT_OUT: Final = DATA
@@ -104,7 +108,8 @@ def run_search(
     label
         What to call the run.
     settings
-        Cut-offs, depth of the rankings and the seed of resampling.
+        Cut-offs, depth of the rankings, the seed of resampling, and whether the document that has
+        the id of the query is left out.
     floor
         Documents scored below are dropped; a query that loses all of them counts as refused.
     abstain_at
@@ -183,8 +188,8 @@ def run_search(
     known = known_documents_of(asked) if documents is None else documents.ids()
     is_declared = says(asked, "is_deterministic")
     # What a retriever remembers of its first answer is no second one, whatever it declares; and an
-    # index that several threads build is another one each time.
-    is_reopened = isinstance(retriever, str)
+    # index that several threads build is another one each time. A file is the same file.
+    is_reopened = isinstance(retriever, str) and not isinstance(asked, AnswersById)
     results = run_queries(
         gold,
         asked,
@@ -203,6 +208,7 @@ def run_search(
         queries=ids,
         ask_twice=ask_twice,
         seed=settings.seed,
+        without_own=settings.without_own,
         reopen=(lambda: open_retriever(spec, options or {})) if is_reopened else None,
     )
     if not results:
@@ -222,8 +228,16 @@ def run_search(
         is_declared=is_declared,
         sample=sample_of(ask_twice, settings.seed, is_reopened=is_reopened),
         pinned=None if pinned is None else pinned_facts(pinned),
-        labels=label_facts(gold, {one.id for one in results}, used.name, documents, known),
+        labels=label_facts(
+            gold,
+            {one.id for one in results},
+            used.name,
+            documents,
+            known,
+            settings=settings,
+        ),
         n_other_queries=_n_other_queries(asked, gold),
+        machine=None if isinstance(asked, AnswersById) else machine(),
     )
     if before is None:
         return run
@@ -274,7 +288,12 @@ def again(run: SearchRun, gold_path: Path, retriever: str | None = None, **more:
         retriever or facts.spec,
         options=facts.options,
         corpora=[one.corpus for one in run.run.corpora],
-        settings=Settings(settings.k_values, settings.depth, settings.seed),
+        settings=Settings(
+            settings.k_values,
+            settings.depth,
+            settings.seed,
+            without_own=settings.without_own,
+        ),
         floor=facts.floor,
         use_rerank=facts.uses_rerank,
         abstain_at=None if run.abstention is None else run.abstention.threshold,
@@ -398,6 +417,17 @@ def _write(run: SearchRun, out: Path) -> Measured:
         }
     )
     return measured
+
+
+def machine() -> str:
+    """Return the kind of this machine: system, processor and how many; nothing that names it."""
+    system = platform.uname()
+    name = f"{system.system} {system.machine}, {counted(os.cpu_count() or 1, 'processor')}"
+    with suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return f"{name} ({' '.join(line.partition(':')[2].split())[:80]})"
+    return name
 
 
 def _check_corpora(corpus: Corpus, chosen: Collection[str]) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _MOST_PLAIN: Final = 60
 """Beyond this sum of its parameters rounding in logarithms of factorials exceeds 1e-13."""
+_MOST_STEPS: Final = 10_000
+_CLOSE: Final = 1e-16
+_HALF: Final = 0.5
 _NORMAL: Final = NormalDist()
 
 
@@ -45,17 +48,35 @@ def t_quantile(degrees_of_freedom: float, share: float) -> float:
     >>> round(t_quantile(2, 0.975), 6), round(t_quantile(1e6, 0.975), 6)
     (4.302653, 1.959966)
     """
-    if degrees_of_freedom > _MOST_PLAIN:
-        from scipy.special import stdtrit
-
-        return float(stdtrit(degrees_of_freedom, share))
     # Of t² / (degrees of freedom + t²) and the rest of it, that which is not near 1.
     half = degrees_of_freedom / 2
+    if share == _HALF:
+        return 0.0
     if half < 1:
         rest = beta_quantile(half, 0.5, 2 * (1 - share))
         return math.sqrt(degrees_of_freedom * (1 - rest) / rest)
     squared = beta_quantile(0.5, half, 2 * share - 1)
     return math.sqrt(degrees_of_freedom * squared / (1 - squared))
+
+
+def t_share_below(degrees_of_freedom: float, value: float) -> float:
+    """Return the probability with which Student's t lies below a number.
+
+    Examples
+    --------
+    >>> round(t_share_below(9, -1.41421356), 6), t_share_below(600, 0.0)
+    (0.095481, 0.5)
+    """
+    if not value or math.isinf(value):
+        return 0.5 if not value else float(value > 0)
+    part = value * value / (degrees_of_freedom + value * value)
+    # Of the two parts that add up to 1, the one that is not near 1.
+    if part < _HALF:
+        beyond = (1 - _share_below(part, _HALF, degrees_of_freedom / 2)) / 2
+    else:
+        rest = degrees_of_freedom / (degrees_of_freedom + value * value)
+        beyond = _share_below(rest, degrees_of_freedom / 2, _HALF) / 2
+    return beyond if value < 0 else 1 - beyond
 
 
 @lru_cache(maxsize=1024)
@@ -71,7 +92,7 @@ def beta_quantile(a: float, b: float, share: float) -> float:
         return float(share ** (1 / a))
     if a == 1:
         return -math.expm1(math.log1p(-share) / b)
-    if a + b > _MOST_PLAIN:
+    if a + b > _MOST_PLAIN and a != _HALF:
         from scipy.special import betaincinv
 
         return float(betaincinv(a, b, share))
@@ -80,7 +101,8 @@ def beta_quantile(a: float, b: float, share: float) -> float:
         error = _share_below(x, a, b) - share
         low, high = (low, x) if error > 0 else (x, high)
         # Newton's step, or half of what is left where it leads out of it.
-        following = x - error / _density(x, a, b)
+        slope = _density(x, a, b)
+        following = x - error / slope if slope else math.nan
         if not low < following < high:
             following = (low + high) / 2
         if abs(following - x) <= 4e-16 * x:
@@ -90,21 +112,39 @@ def beta_quantile(a: float, b: float, share: float) -> float:
 
 
 def _share_below(x: float, a: float, b: float) -> float:
-    """Return the regularised incomplete beta function, as a series of positive terms."""
+    """Return the regularised incomplete beta function, by its continued fraction (Lentz)."""
     if x > (a + 1) / (a + b + 2):
         return 1 - _share_below(1 - x, b, a)
-    term = total = _density(x, a, b) * x * (1 - x) / a
-    n = 0
-    while term > 1e-17 * total:
-        n += 1
-        term *= (a + b + n - 1) / (a + n) * x
-        total += term
-    return total
+    upper, lower = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    total = lower
+    for n in range(1, _MOST_STEPS):
+        even = a + 2 * n
+        for part in (
+            n * (b - n) * x / ((even - 1) * even),
+            -(a + n) * (a + b + n) * x / (even * (even + 1)),
+        ):
+            upper = 1 + part / upper
+            lower = 1 / (1 + part * lower)
+            total *= upper * lower
+        if abs(upper * lower - 1) < _CLOSE:
+            break
+    return total * _density(x, a, b) * x * (1 - x) / a
 
 
 def _density(x: float, a: float, b: float) -> float:
-    logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    return math.exp(logs + (a - 1) * math.log(x) + (b - 1) * math.log1p(-x))
+    return math.exp((a - 1) * math.log(x) + (b - 1) * math.log1p(-x) - _log_beta(a, b))
+
+
+@lru_cache(maxsize=1024)
+def _log_beta(a: float, b: float) -> float:
+    large = max(a, b)
+    if min(a, b) == _HALF and 2 * large > _MOST_PLAIN:
+        # Γ(large + ½) / Γ(large) by its asymptotic series, where the difference of two large
+        # logarithms would lose what it rests on.
+        terms = (-1 / 8, 1 / 192, -1 / 640, 17 / 14336)
+        series = sum(term / large ** (2 * n + 1) for n, term in enumerate(terms))
+        return math.lgamma(_HALF) - math.log(large) / 2 - series
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def test_measured_noise_adds_the_first_result_corpora_and_areas(begun, capsys):
     assert begun("n2.json") == 0
     rows = read_thresholds(Path("data/eval/guard.toml")).rows
     assert [(row.metric, row.slices) for row in rows] == [
-        *(("P@5", ()), ("Recall@20", ()), ("P@1", ())),
+        *(("P@5", ()), ("Recall@20", ()), ("P@1", ()), ("first_ten_changed", ())),
         *(("P@5", ("corpus",)), ("Recall@20", ("corpus",)), ("P@1", ("corpus",))),
     ]
     # As wide as runs of one system differ, so that an unchanged one passes.

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from retrieval_eval.cli import run
+from retrieval_eval.cli.common import SHORT, print_short
 from retrieval_eval.schema import faults
 
 RETRIEVER = '''
@@ -65,7 +67,7 @@ def reports(tree):
 
 
 def test_a_run_prints_what_a_person_needs(tree, capsys):
-    assert run([*COMMAND, "--label", "first"]) == 0
+    assert run([*COMMAND, "--label", "first", "--verbose"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("search run: first\n")
     assert "corpus    : fruit; document ids not checked (no --corpus-file)\n" in text
@@ -102,12 +104,12 @@ def test_the_loop_of_baseline_and_delta(tree, capsys):
 
     assert run([*COMMAND, "--label", "after", "--no-rerank"]) == 0
     text = capsys.readouterr().out
+    assert len(text.splitlines()) <= SHORT
     assert "reranker  : none at all, left out" in text
     assert "Changed: uses_rerank: True → False." in text
     # The first stage always gives f1, f2, f3, so q2 falls from rank 1 to 3: (1 + 1/3) / 2.
-    rows = [line.split() for line in text.splitlines() if line.startswith("RR ")]
-    assert rows[1][:4] == ["RR", "1.000", "0.667", "−33.33"]
-    assert rows[1][-1] == "2"
+    (row,) = [line.split() for line in text.splitlines() if line.startswith("RR ")]
+    assert row == ["RR", "0.667", "—", "2", "1.000", "−33.33", "—"]
 
     after = next(path for path in reports(tree) if path != before)
     assert run(["search", "baseline", "--update", str(after), "--json"]) == 0
@@ -259,3 +261,13 @@ def test_a_stated_share_of_failures_leaves_a_verdict_with_bounds(tree, capsys, m
     )
     assert run(["search", "baseline", "--update", "some"]) == 2
     assert run([*COMMAND, "--max-failed", "1"]) == 64
+
+
+@pytest.mark.parametrize("n_lines", [0, 3, 400])
+def test_a_short_text_keeps_its_ends_and_cuts_where_it_may(n_lines, capsys):
+    may_be_cut = [f"row {i}" for i in range(n_lines)]
+    print_short([["head"] * 10, may_be_cut, ["end"] * 5], "more", [Path("a.json")], cut=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= SHORT
+    assert [line for line in lines if line][-3:] == ["end", "more", "a.json"]
+    assert ("… and 393 lines more" in lines) == (n_lines == 400)

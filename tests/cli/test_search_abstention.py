@@ -105,7 +105,7 @@ def test_a_difference_says_whether_it_holds_on_each_corpus(place):
         for a in ANSWERS
     ]
     paths = saved(place), saved(place, better, "b.json")
-    rows = [line.split() for line in call(diff, *paths).output.splitlines()]
+    rows = [line.split() for line in call(diff, *paths, "--verbose").output.splitlines()]
     # On fin P@5 rises from 1/5 to 2/5 for every query, on gov nothing moves.
     assert ["P@5", "fin", "0.00", "10", "+20.00", "—", "10", "no", "change"] in rows
     assert ["P@5", "gov", "+20.00", "10", "0.00", "—", "10", "vanishes"] in rows

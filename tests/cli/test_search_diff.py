@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 
 from retrieval_eval.cli import run
+from retrieval_eval.cli.common import SHORT
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.model import json_schema
 from retrieval_eval.schema import faults
@@ -33,10 +34,16 @@ def tree(tmp_path, monkeypatch):
 
 
 def test_a_diff_by_labels_is_printed_queries_first(tree, capsys):
-    assert run(["search", "diff", "before", "data/eval/eval-report-2.json"]) == 0
+    pair = ["before", "data/eval/eval-report-2.json"]
+    assert run(["search", "diff", *pair]) == 0
+    short = capsys.readouterr().out
+    assert len(short.splitlines()) <= SHORT
+    assert "1 query moved, 1 has another first document;" in short
+    assert run(["search", "diff", *pair, "--verbose"]) == 0
     text, errors = capsys.readouterr()
     assert errors == ""
     assert text.startswith("Guard, B against A: PASS: 5 thresholds: 2 pass, 3 not applied\n")
+    assert short.startswith(text.splitlines()[0])
     assert "\n\nThe digest of corpus docs was not recorded" in text
     assert "1 query moved, 1 has another first document;" in text
     assert text.index("Another first document") < text.index("\nmetric ")

@@ -281,14 +281,16 @@ def rank(
     floor: float | None = None,
     n_known: int | None = None,
     n_nothing: int = 0,
+    own: str | None = None,
     lower_is_better: bool | None = None,
 ) -> Ranked:
     """Return the first ``depth`` documents by score, those below the floor left out.
 
     ``docs`` are what `read_documents` let through, and ``n_nothing`` counts the places it left out.
     ``fewer_than_k`` counts what is there before the floor, against ``depth`` or the ``n_known``
-    documents of the corpus where that is less. Where ``lower_is_better`` scores are negated; where
-    it is not stated an answer whose scores rise has the problem ``scores_rise``.
+    documents of the corpus where that is less. The document ``own`` is left out first: one more
+    than ``depth`` was requested then. Where ``lower_is_better`` scores are negated; where it is not
+    stated an answer whose scores rise has the problem ``scores_rise``.
 
     Raises
     ------
@@ -299,6 +301,8 @@ def rank(
         raise RetrieverError(
             "a floor needs scores, and the retriever gives only an order", "only_an_order"
         )
+    is_long = len(docs) > depth + (own is not None)
+    docs = _without(docs, own)
     if lower_is_better and not says_rank_only(docs):
         docs = [ScoredDoc(doc.doc, 0.0 - doc.score) for doc in docs]
     ordered = sorted(docs, key=lambda doc: (doc.score, doc.doc), reverse=True)
@@ -310,11 +314,18 @@ def rank(
         and any(after.score > before.score for before, after in pairwise(docs)),
         RISING: is_rising,
         "no_score": n_nothing > 0,
-        "more_than_k": len(docs) > depth,
+        "more_than_k": is_long,
     }
     kept = top if floor is None else tuple(doc for doc in top if doc.score >= floor)
     problems = tuple(code for code in PROBLEMS if found.get(code))
     return Ranked(kept, bool(top) and not kept, problems)
+
+
+def _without(docs: Sequence[ScoredDoc], own: str | None) -> Sequence[ScoredDoc]:
+    kept = docs if own is None else [doc for doc in docs if doc.doc != own]
+    if len(kept) < len(docs) and says_rank_only(docs):
+        return [ScoredDoc(doc.doc, -float(place)) for place, doc in enumerate(kept, 1)]
+    return kept
 
 
 def rises(docs: Sequence[ScoredDoc]) -> bool:

@@ -228,7 +228,8 @@ def _module(name: str, spec: str) -> ModuleType:
             raise BadInputError(
                 f"{spec}: there is no module {missing!r}; looked in {here} and where Python looks"
             ) from error
-        raise BadInputError(f"{spec}: importing {name!r} fails: {said(error)}") from error
+        remedy = "" if missing is None else f"; install {missing!r} where this command runs"
+        raise BadInputError(f"{spec}: importing {name!r} fails: {said(error)}{remedy}") from error
 
 
 def _attribute(module: ModuleType, path: str, spec: str) -> Any:

@@ -15,6 +15,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_diff import LabelSplit, SplitMetric
 from retrieval_eval.model.search_run import (
+    Claims,
     MetricMean,
     RunSettings,
     RunSlice,
@@ -32,10 +33,8 @@ from retrieval_eval.search.change.paired_change import (
     change_of,
     restricted,
 )
-from retrieval_eval.search.claims import claims_within
 from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.chunks import Key
-from retrieval_eval.search.gold.relabel import read_mapping
 from retrieval_eval.search.run import HEADLINE, Settings
 from retrieval_eval.search.run.abstention import Gate, abstention_of
 from retrieval_eval.search.run.document import status_of
@@ -228,7 +227,11 @@ def read_relabelled(
             "(old gold) and that of B (gold)"
         )
     old = load_gold_set(old_gold)
-    return old, load_gold_set(gold), read_mapping(mapping, old) if mapping else {}
+    if not mapping:
+        return old, load_gold_set(gold), {}
+    from retrieval_eval.search.gold.relabel import read_mapping
+
+    return old, load_gold_set(gold), read_mapping(mapping, old)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -418,18 +421,24 @@ def part_of(run: SearchRun, ids: Collection[str], gold: GoldSet | None = None) -
     trust = recounted(run, kept)
     return replace(
         run,
-        status=status_of(kept, metrics, trust),
+        status=status_of(kept, metrics, trust, run.run.retriever.name),
         trust=None if run.trust is None else trust,
         metrics=metrics,
         slices=slices,
         queries=kept,
         abstention=refusals,
-        claims=None if run.claims is None else claims_within(run.claims, kept, own),
+        claims=None if run.claims is None else _claims(run.claims, kept, own),
         composite=None,
         random=None,
         delta=None,
         delta_withheld=(),
     )
+
+
+def _claims(given: Claims, queries: Sequence[StoredQuery], own: RunSettings) -> Claims:
+    from retrieval_eval.search.claims import claims_within
+
+    return claims_within(given, queries, own)
 
 
 def _measured(

@@ -46,7 +46,15 @@ from retrieval_eval.values import counted
 DEFAULT_BASELINE: Final = DATA / "baseline.json"
 SLICED_BY: Final = ("corpus", "area")
 
-ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
+ACCEPTABLE: Final = (
+    "gold_set",
+    "convention",
+    "empty_ranking",
+    "depth",
+    "without_own",
+    "measures",
+    "queries",
+)
 """What may differ from the old baseline when that is named: see `differences`, and ``queries``,
 where the run did not ask all of the old ones, or, without old ones, of its gold set."""
 
@@ -230,10 +238,12 @@ def delta(baseline: SearchRun, current: SearchRun, *, seed: int) -> Delta:
     names = common_measures(baseline.run, current.run)
     sides = {name: (shares(baseline, name), shares(current, name)) for name in names}
     resampling = Resampling.of(current.run.settings, seed)
+    whole = _changes_of(sides, resampling)
 
     def part(dimension: str, value: str) -> DeltaSlice:
         ids = slice_of(baseline, current, dimension, value)
-        return DeltaSlice(metrics=_changes_of(restricted(sides, ids), resampling))
+        own = restricted(sides, ids)
+        return DeltaSlice(metrics=whole if own == sides else _changes_of(own, resampling))
 
     slices = {
         dimension: {value: part(dimension, value) for value in getattr(current.slices, dimension)}
@@ -242,7 +252,7 @@ def delta(baseline: SearchRun, current: SearchRun, *, seed: int) -> Delta:
     rows = query_contributions(sides, after)
     return replace(
         block,
-        metrics=_changes_of(sides, resampling),
+        metrics=whole,
         slices=DeltaSlices(**slices),
         queries_top1_changed=tuple(
             query

@@ -21,14 +21,30 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.search.ask.retrievers import retriever_kind
 from retrieval_eval.search.change.paired_change import moved_between, ranking_differs
-from retrieval_eval.search.claims import agreement_words
 from retrieval_eval.search.run.document import without_untrusted
 from retrieval_eval.search.run.trust import distrust, drift_sentence, incomplete, trust_of
 from retrieval_eval.values import counted
 
-ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
+ACCEPTABLE: Final = (
+    "gold_set",
+    "convention",
+    "empty_ranking",
+    "depth",
+    "without_own",
+    "corpus",
+    "queries",
+)
 """What two runs may differ in when that is named: see `mismatches`."""
 
+_SETTINGS: Final = (
+    "depth",
+    "convention",
+    "empty_ranking",
+    "without_own",
+    "seed",
+    "n_resamples",
+    "confidence",
+)
 _DIGEST: Final = re.compile(r"\b[0-9a-f]{32,}\b")
 
 
@@ -38,7 +54,8 @@ def differences(baseline: RunHeader, current: RunHeader) -> dict[str, str]:
     Both are given by what was measured, and with what (the block ``run``).
 
     The codes: ``gold_set`` (other queries or judgements), ``convention``, ``empty_ranking``,
-    ``depth`` (RR looks at the whole ranking) and ``measures`` (none in common).
+    ``depth`` (RR looks at the whole ranking), ``without_own`` (one left the query's own document
+    out) and ``measures`` (none in common).
     """
     found = {}
     was, now = baseline.gold_set, current.gold_set
@@ -58,6 +75,9 @@ def differences(baseline: RunHeader, current: RunHeader) -> dict[str, str]:
         before, after = getattr(old, code), getattr(new, code)
         if before != after:
             found[code] = f"{words} ({before}, now {after})"
+    if old.without_own != new.without_own:
+        which = "this run" if new.without_own else "the baseline"
+        found["without_own"] = f"only {which} leaves out the query's own document (--without-own)"
     if not common_measures(baseline, current):
         found["measures"] = "the runs have no measure in common"
     return found
@@ -116,7 +136,7 @@ def setup_differences(a: SearchRun, b: SearchRun) -> tuple[SetupDifference, ...]
             f"{counted(gold.n_queries, 'query')}, {counted(gold.n_labelled_pairs, 'labelled pair')}"
             f", digest {gold.fingerprint[:12]}"
         )
-        for name in ("depth", "convention", "empty_ranking", "seed", "n_resamples", "confidence"):
+        for name in _SETTINGS:
             found[name] = _told(getattr(settings, name))
         found["k_values"] = ", ".join(map(str, settings.k_values))
         found |= {f"version of {name}": version for name, version in run.run.versions.items()}
@@ -319,6 +339,8 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
         )
     agreements = [one.claims.agreement for one in (*runs, *baselines) if one.claims is not None]
     if agreements:
+        from retrieval_eval.search.claims import agreement_words
+
         known = [one for one in agreements if one is not None]
         found.append(f"the judge of the claims: {agreement_words(known[0] if known else None)}")
     old, new = _digests(baseline), _digests(run)
@@ -356,8 +378,28 @@ def other_tops(a: SearchRun, b: SearchRun, within: Collection[str] | None = None
     Of the same corpus, gold set and options, queries whose first ten documents are others although
     no metric of them moved.
     """
-    if setup_changes(a.run, b.run) or mismatches(a, b):
+    if set_up_anew(a, b):
         return None
+    found, n = unexplained_tops(a, b, within)
+    if not found:
+        return None
+    same = "the same" if not unverified(a, b) else "the same as far as is recorded"
+    return (
+        f"the first ten documents of {len(found):,} of {counted(n, 'query')} are others,"
+        f" such as those of {found[0]}, although corpus, gold set and options are {same} and no"
+        " metric of these queries moved"
+    )
+
+
+def set_up_anew(a: SearchRun, b: SearchRun) -> list[str]:
+    """Return in what corpus, gold set or options of two runs differ, in words."""
+    return [*setup_changes(a.run, b.run), *mismatches(a, b).values()]
+
+
+def unexplained_tops(
+    a: SearchRun, b: SearchRun, within: Collection[str] | None = None
+) -> tuple[list[str], int]:
+    """Return the queries whose first ten changed and no metric, and how many both answered."""
     moved = moved_between(a, b, within)
     old = {query.id: query for query in a.queries if query.status == "ok"}
     both = [
@@ -368,14 +410,7 @@ def other_tops(a: SearchRun, b: SearchRun, within: Collection[str] | None = None
     found = [
         query.id for query in both if query.id not in moved and _tops_differ(old[query.id], query)
     ]
-    if not found:
-        return None
-    same = "the same" if not unverified(a, b) else "the same as far as is recorded"
-    return (
-        f"the first ten documents of {len(found):,} of {counted(len(both), 'query')} are others,"
-        f" such as those of {found[0]}, although corpus, gold set and options are {same} and no"
-        " metric of these queries moved"
-    )
+    return found, len(both)
 
 
 def _tops_differ(before: QueryResult, after: QueryResult) -> bool:

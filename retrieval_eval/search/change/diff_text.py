@@ -75,6 +75,18 @@ def side_lines(diff: SearchDiff) -> list[tuple[str, str]]:
     return lines
 
 
+def moved_sentence(diff: SearchDiff) -> str:
+    """Return how many queries moved, and how many of them each headline metric."""
+    moved = {name: len(movers(diff.queries, name)) for name in headline(diff)}
+    words = "".join(f"; {n:,} moved {name}" for name, n in moved.items())
+    return f"{moved_words(len(moved_queries(diff.queries)), len(diff.top1_changed))}{words}."
+
+
+def short_metrics(diff: SearchDiff) -> list[str]:
+    """Return the metrics that are looked at first, and those that are no measures of rankings."""
+    return [n for n in diff.metrics if n in ("P@1", *HEADLINE, "RR", "nDCG@10") or "@" not in n]
+
+
 def summary_sentences(diff: SearchDiff) -> list[str]:
     """Return what moved in a few sentences: metrics beyond the flag level, and queries."""
     level = f"{diff.settings.flag_points:g} points"
@@ -84,10 +96,7 @@ def summary_sentences(diff: SearchDiff) -> list[str]:
         if flagged
         else f"No metric moved by more than {level}."
     ]
-    moved = {name: len(movers(diff.queries, name)) for name in headline(diff)}
-    words = "".join(f"; {n:,} moved {name}" for name, n in moved.items())
-    n_moved = len(moved_queries(diff.queries))
-    found.append(f"{moved_words(n_moved, len(diff.top1_changed))}{words}.")
+    found.append(moved_sentence(diff))
     if (others := diff.n_queries_other_ranking) is not None:
         found.append(f"{counted(others, 'query')} {_have(others)} another ranking. {MEANINGS}")
     return found

@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import ceil, exp, log
+from statistics import median
 from typing import Final
 
 from msgspec.structs import replace
@@ -21,7 +22,6 @@ from retrieval_eval.model.search_run import (
     ShareWithInterval,
 )
 from retrieval_eval.search.ask.retrievers import retriever_kind
-from retrieval_eval.search.claims import NOT_COMPARED, agreement_words
 from retrieval_eval.search.run.named_metrics import (
     UNPROVED,
     Share,
@@ -356,6 +356,8 @@ def about_claims(metrics: Mapping[str, MetricDifference], a: SearchRun, b: Searc
     if not any(block_of(name) == "claims" for name in metrics):
         return []
     agreements = [run.claims.agreement for run in (b, a) if run.claims is not None]
+    from retrieval_eval.search.claims import NOT_COMPARED, agreement_words
+
     known = [agreement_words(one) for one in agreements if one is not None]
     found = [f"The judge of the claims: {known[0] if known else NOT_COMPARED}."]
     for name, change in metrics.items():
@@ -415,15 +417,13 @@ def quantile(values: Sequence[float], q: float, *, confidence: float = 0.95) -> 
     >>> quantile(range(40), 0.99).value, quantile(range(40), 0.99).n_needed
     (None, 368)
     """
-    from math import ceil, log
-
-    import numpy as np
-    from scipy.special import bdtr
-
     tail, n = (1 - confidence) / 2, len(values)
     needed = ceil(log(tail) / log(max(q, 1 - q)) - 1e-9)
     if n < needed:
         return Quantile(None, None, None, n, needed)
+    import numpy as np
+    from scipy.special import bdtr
+
     ordered = sorted(values)
     # The i-th value (from 1) lies above the quantile if fewer than i of n lie below it.
     below = bdtr(np.arange(n + 1), n, q)
@@ -459,6 +459,12 @@ def latency_change(before: SearchRun, after: SearchRun) -> Quantile | None:
         None if each is None else exp(each) for each in (found.value, found.ci_low, found.ci_high)
     )
     return Quantile(value, low, high, found.n, found.n_needed)
+
+
+def median_seconds(run: SearchRun) -> float | None:
+    """Return how long the median query took; None of a run without times."""
+    seconds = [*seconds_of(run).values()]
+    return median(seconds) if seconds else None
 
 
 def change_sentence(found: Quantile) -> str:

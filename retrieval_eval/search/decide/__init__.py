@@ -15,6 +15,7 @@ from retrieval_eval.model.guard import DetectablePoints, QuerySampling, RunToRun
 from retrieval_eval.search.change.paired_change import POINTS, Resampling, linear
 from retrieval_eval.search.run.named_metrics import Share
 from retrieval_eval.stats.power import detectable_by_test_and_interval
+from retrieval_eval.stats.proportions import t_quantile, t_share_below
 from retrieval_eval.stats.resampling import (
     MIN_PAIRS_FOR_P,
     Floats,
@@ -267,9 +268,7 @@ def beyond_noise(
     """
     if error_points == 0:
         return 0.0 if harm_points > 0 else 1.0
-    from scipy.special import stdtr
-
-    return float(stdtr(freedom, (step_points / 2 - harm_points) / error_points))
+    return t_share_below(freedom, (step_points / 2 - harm_points) / error_points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,13 +339,11 @@ def runs_needed(
     >>> runs_needed(2.0, 0.7, 9, alpha=0.01)
     5
     """
-    from scipy.special import stdtrit
-
     for n in range(1, MOST_RUNS + 1):
         known = freedom + 2 * (n - 1)
         if not known:
             continue
-        steps = float(stdtrit(known, 1 - alpha) + stdtrit(known, power))
+        steps = t_quantile(known, 1 - alpha) + t_quantile(known, power)
         if steps * error_of_means(band_points, n, n) <= points:
             return n
     return None
@@ -495,10 +492,9 @@ def _holm(p: Floats) -> Floats:
 
 def _detectable_of(p: Floats, error: Floats, freedom: Floats, alpha: float) -> Floats:
     """Return what a one-sided t test at the strictest level of the family finds with 80 % power."""
-    from scipy.special import stdtrit
-
     m = np.maximum(np.sum(~np.isnan(p), axis=-1, keepdims=True), 1)
-    freedom = np.maximum(freedom, 1)
-    steps = stdtrit(freedom, 1 - alpha / m) + stdtrit(freedom, POWER)
-    found: Floats = np.where(np.isnan(p), np.nan, steps * error)
+    pairs = np.stack(np.broadcast_arrays(np.maximum(freedom, 1), m)).reshape(2, -1)
+    distinct, place = np.unique(pairs, axis=1, return_inverse=True)
+    steps = np.array([t_quantile(n, 1 - alpha / k) + t_quantile(n, POWER) for n, k in distinct.T])
+    found: Floats = np.where(np.isnan(p), np.nan, steps[place.ravel()].reshape(p.shape) * error)
     return found

@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_of
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, Literal
@@ -50,7 +51,12 @@ from retrieval_eval.search.decide.thresholds import (
 )
 from retrieval_eval.search.gold.identity import Pinned
 from retrieval_eval.search.run.document import REPORTS, WITH_CLAIMS, load_search_run
-from retrieval_eval.search.run.named_metrics import BLOCK_OF, metric_value, query_ids
+from retrieval_eval.search.run.named_metrics import (
+    BLOCK_OF,
+    OF_TWO_RUNS,
+    metric_value,
+    query_ids,
+)
 from retrieval_eval.stats.proportions import wilson
 from retrieval_eval.values import counted
 
@@ -157,7 +163,9 @@ class _Guards:
         if justification is None and probe((folder / _JUSTIFICATION).is_file):
             justification = folder / _JUSTIFICATION
         given = () if justification is None else read_justifications(justification)
-        return cls(found, pinned_lists(found), given)
+        # Past runs are kept without what these compare: rankings, and the noise of times.
+        rows = tuple(row for row in found.rows if row.metric not in OF_TWO_RUNS)
+        return cls(replace_of(found, rows=rows), pinned_lists(found), given)
 
     @property
     def metrics(self) -> list[str]:
@@ -277,7 +285,8 @@ def basis_of(run: SearchRun) -> str:
         header.gold_set.fingerprint,
         [(corpus.corpus, corpus.fingerprint) for corpus in header.corpora],
         sorted(query.id for query in run.queries),
-        (settings.k_values, settings.depth, settings.convention, settings.empty_ranking),
+        (settings.k_values, settings.depth, settings.convention, settings.empty_ranking)
+        + ((True,) if settings.without_own else ()),
     )
     return hashlib.sha256(repr(parts).encode(errors="replace")).hexdigest()[:12]
 

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Final
 
 from msgspec.structs import astuple, replace
@@ -22,6 +24,8 @@ from retrieval_eval.io.user_files import DATA
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.guard import (
     DetectablePoints,
+    FirstTenNoise,
+    LatencyNoise,
     MetricNoise,
     NoiseFloor,
     NoiseSettings,
@@ -40,8 +44,14 @@ from retrieval_eval.search.change.comparability import (
     own_faults,
     setup_changes,
     system_changes,
+    unexplained_tops,
 )
-from retrieval_eval.search.change.paired_change import Resampling, linear, pairs_of
+from retrieval_eval.search.change.paired_change import (
+    Resampling,
+    linear,
+    median_seconds,
+    pairs_of,
+)
 from retrieval_eval.search.decide import (
     MOST_RUNS,
     QUERY_COUNTS,
@@ -61,6 +71,7 @@ from retrieval_eval.search.run import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.run.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.run.summary import DASH
 from retrieval_eval.search.run.trust import incomplete
+from retrieval_eval.stats.proportions import t_quantile
 
 Rows = list[list[str]]
 
@@ -71,6 +82,12 @@ DEFAULT_REPEATS: Final = 10
 ALPHA: Final = 0.05
 _STEP: Final = 0.1
 _LEAST_RUNS: Final = 2
+_RARE: Final = 0.01
+_FIRST_RESULT_POINTS: Final = 1.0
+_FIRST_TEN_POINTS: Final = 50.0
+_STILL_POINTS: Final = 10.0
+_LATENCY_RATIO: Final = 2.0
+_MOST_PAIRED: Final = 20
 _RANKED_FILE: Final = "run:"
 
 
@@ -216,7 +233,61 @@ def noise(
         settings=NoiseSettings(**asdict(resampling)),
         metrics=metrics,
         suggested_thresholds=suggestions(metrics, len(runs)),
+        first_ten=_first_ten(runs),
+        latency=_latency(runs),
     )
+
+
+def _first_ten(runs: Sequence[SearchRun]) -> FirstTenNoise:
+    """Return how many queries have other first ten documents, though none of their metrics moved.
+
+    Every two of the first :data:`_MOST_PAIRED` runs are compared.
+    """
+    found = [unexplained_tops(*pair) for pair in combinations(runs[:_MOST_PAIRED], 2)]
+    points = [100 * len(queries) / max(n, 1) for queries, n in found]
+    return FirstTenNoise(
+        n_pairs=len(points),
+        mean_points=fmean(points),
+        sd_points=stdev(points) if len(points) > 1 else 0.0,
+        largest_points=max(points),
+    )
+
+
+def _latency(runs: Sequence[SearchRun]) -> LatencyNoise | None:
+    medians = [median_seconds(run) for run in runs]
+    logs = [math.log(one) for one in medians if one]
+    machines = {run.run.machine for run in runs}
+    if len(logs) < len(runs) or len(machines) > 1 or None in machines:
+        return None
+    return LatencyNoise(
+        n_runs=len(runs),
+        median_seconds=math.exp(fmean(logs)),
+        sd_of_logs=stdev(logs),
+        largest_ratio=math.exp(max(logs) - min(logs)),
+    )
+
+
+def first_ten_limit(found: FirstTenNoise, n_runs: int) -> float:
+    """Return the share of queries, in points, that a pair of unchanged runs seldom exceeds."""
+    far = found.mean_points + _beyond(n_runs) * found.sd_points
+    # Where answers vary at all, a run that is bad as a whole may not have been among these.
+    least = _FIRST_TEN_POINTS if found.largest_points else _STILL_POINTS
+    return rounded_up(max(least, found.largest_points, far))
+
+
+def latency_limit(found: LatencyNoise) -> float:
+    """Return by how many per cent longer than these runs an unchanged run seldom takes.
+
+    At least twice as long is allowed, for runs of one time on one machine differ less than those
+    of other days.
+    """
+    far = math.exp(_beyond(found.n_runs) * found.sd_of_logs)
+    return rounded_up(100 * (max(_LATENCY_RATIO, found.largest_ratio, far) - 1))
+
+
+def _beyond(n_runs: int) -> float:
+    """Return how many standard deviations above the mean a new value lies in 1 % of cases."""
+    return t_quantile(n_runs - 1, 1 - _RARE) * math.sqrt(1 + 1 / n_runs)
 
 
 def _check_same(runs: Sequence[SearchRun]) -> None:
@@ -329,7 +400,7 @@ def suggestions(metrics: Mapping[str, MetricNoise], n_runs: int) -> tuple[Sugges
     found = []
     for row in rows:
         assert row.max_change is not None
-        beyond = beyond_noise_points(metrics[row.metric], n_runs, len(rows))
+        beyond = beyond_noise_points(metrics[row.metric].run_to_run, n_runs, len(rows))
         found.append(
             SuggestedThreshold(
                 metric=row.metric,
@@ -342,12 +413,16 @@ def suggestions(metrics: Mapping[str, MetricNoise], n_runs: int) -> tuple[Sugges
     return tuple(found)
 
 
-def beyond_noise_points(found: MetricNoise, n_runs: int, n_rows: int) -> float:
+def beyond_noise_points(level: RunToRun, n_runs: int, n_rows: int) -> float:
     """Return what two runs of one system differ by in 5 % of comparisons of ``n_rows`` metrics."""
-    from scipy.special import stdtrit
+    quantile = t_quantile(n_runs - 1, 1 - ALPHA / n_rows)
+    return quantile * math.sqrt(2.0) * level.sd_points
 
-    quantile = float(stdtrit(n_runs - 1, 1 - ALPHA / n_rows))
-    return quantile * math.sqrt(2.0) * found.run_to_run.sd_points
+
+def first_result_limit(level: RunToRun, n_runs: int) -> float:
+    """Return the change of the first result, in points, that runs of one system seldom exceed."""
+    n_rows = len(shipped_thresholds().rows) + 1
+    return max(_FIRST_RESULT_POINTS, rounded_up(beyond_noise_points(level, n_runs, n_rows)))
 
 
 def snippet(noise: NoiseFloor) -> str:
@@ -384,6 +459,16 @@ def noise_sentences(noise: NoiseFloor) -> list[str]:
         found.append(
             f"{noise.n_queries_varied} of {noise.n_queries} queries got other documents in "
             "some run."
+        )
+    if (tops := noise.first_ten) is not None and tops.largest_points:
+        found.append(
+            f"The first ten documents of {tops.mean_points:.1f} % of queries"
+            f" (at most {tops.largest_points:.1f} %) are others in two runs, though no metric is."
+        )
+    if (latency := noise.latency) is not None:
+        found.append(
+            f"A query takes {latency.median_seconds:.3g} s (median); runs differ by up to"
+            f" {latency.largest_ratio:.2f} times."
         )
     return found + _runs_needed(noise)
 

@@ -15,7 +15,11 @@ from retrieval_eval.io.files import decode_toml, read_text
 from retrieval_eval.search.decide import RULES, Rule
 from retrieval_eval.search.gold.identity import Pinned, read_pinned
 from retrieval_eval.search.run.composite import Bound
-from retrieval_eval.search.run.named_metrics import NOT_IN_PARTS, check_metric_name
+from retrieval_eval.search.run.named_metrics import (
+    NOT_IN_PARTS,
+    OF_TWO_RUNS,
+    check_metric_name,
+)
 from retrieval_eval.search.run.scoring import DIMENSIONS
 
 # --------------------------------------------------------------------------------------------------
@@ -328,11 +332,11 @@ def _quoted(text: str) -> str:
 
 def _threshold(table: Table) -> Threshold:
     metric = table.text("metric")
-    if metric:
+    if metric and metric not in OF_TWO_RUNS:
         try:
             check_metric_name(metric)
         except BadInputError as error:
-            table.fault("metric", str(error))
+            table.fault("metric", f"{error}, {', '.join(OF_TWO_RUNS)}")
     direction = table.choice("direction", DIRECTIONS)
     max_change = table.number("max_change", least=0.0)
     unit = table.choice("unit", UNITS, None)
@@ -345,8 +349,13 @@ def _threshold(table: Table) -> Threshold:
         table.fault("max_change", "expected max_change, floor or ceiling: nothing is bounded")
     if floor is not None and ceiling is not None and floor > ceiling:
         table.fault("floor", f"{floor:g} is above the ceiling of {ceiling:g}: nothing can pass")
+    if metric in OF_TWO_RUNS:
+        if direction != "up is bad":
+            table.fault("direction", f'of {metric} more is worse: expected "up is bad"')
+        for key in {"floor", "ceiling"} & set(table.given):
+            table.fault(key, f"{metric} is a change, and only max_change bounds it")
     part = part_of(table)
-    if part is not None and metric in NOT_IN_PARTS:
+    if part is not None and metric in {*NOT_IN_PARTS, *OF_TWO_RUNS}:
         table.fault("slice", f"{metric} has no value for a part of a run")
     slices, min_queries = _slices_of(table, metric)
     required = table.flag("required", default=False)
@@ -380,7 +389,7 @@ def _slices_of(table: Table, metric: str) -> tuple[tuple[str, ...], int]:
         table.fault("min_queries", "expected a whole number")
     if given and "slice" in table.given:
         table.fault("slices", "slice and slices exclude each other")
-    if given and metric in NOT_IN_PARTS:
+    if given and metric in {*NOT_IN_PARTS, *OF_TWO_RUNS}:
         table.fault("slices", f"{metric} has no value for a part of a run")
     return tuple(given or ()), MIN_QUERIES if least is None else int(least)
 

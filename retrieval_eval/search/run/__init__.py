@@ -38,6 +38,8 @@ _ORDER: Final = ("P", "Recall", "RR", "nDCG", "Judged")
 class Settings:
     """Cut-offs, ranking depth, and the seed, number and coverage of resampled intervals.
 
+    ``without_own`` leaves the document whose id is that of the query out of its ranking.
+
     Raises
     ------
     BadInputError
@@ -49,6 +51,7 @@ class Settings:
     seed: int = DEFAULT_SEED
     n_resamples: int = 2_000
     confidence: float = 0.95
+    without_own: bool = False
 
     def __post_init__(self) -> None:
         if min(self.k_values, default=1) < 1:
@@ -83,6 +86,7 @@ class Settings:
             seed=self.seed,
             n_resamples=self.n_resamples,
             confidence=self.confidence,
+            without_own=self.without_own,
         )
 
 

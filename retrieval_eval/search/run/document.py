@@ -46,7 +46,7 @@ from retrieval_eval.search.run.composite import composite_of
 from retrieval_eval.search.run.random_documents import random_documents
 from retrieval_eval.search.run.scoring import QueryScore, Scores
 from retrieval_eval.search.run.trust import reasons as trust_reasons
-from retrieval_eval.search.run.trust import recounted, second_answer, trust_in
+from retrieval_eval.search.run.trust import recounted, second_answer, trust_in, unreachable
 from retrieval_eval.values import Value
 
 
@@ -92,6 +92,7 @@ def search_run(
     pinned: PinnedQueries | None = None,
     labels: LabelFacts | None = None,
     n_other_queries: int | None = None,
+    machine: str | None = None,
 ) -> SearchRun:
     """Return the search run of scored answers.
 
@@ -100,11 +101,12 @@ def search_run(
     the documents of the corpora were known when the queries were asked; it, ``max_failed``,
     ``is_declared`` and ``sample`` are those of `trust_in`. ``pinned`` is the list of queries that
     was asked, where it was not the whole gold set, ``labels`` what is known of its labels,
-    ``n_other_queries`` how many queries a ranked file has that the gold set lacks. Claims of drafts
-    and the change against a baseline are added to a run later.
+    ``n_other_queries`` how many queries a ranked file has that the gold set lacks, ``machine``
+    where the retriever was asked from. Claims of drafts and the change against a baseline are added
+    to a run later.
     """
     queries = tuple(_query(query, abstain_at) for query in scores.queries)
-    outside = None if labels is None or labels.outside is None else labels.outside.documents
+    outside = None if labels is None else unreachable(labels)
     trust = trust_in(
         queries,
         ids_checked=ids_checked,
@@ -126,8 +128,9 @@ def search_run(
             retriever=retriever,
             settings=scores.settings.facts(),
             versions=_versions(),
+            machine=machine,
         ),
-        status=status_of(queries, scores.overall.metrics, trust),
+        status=status_of(queries, scores.overall.metrics, trust, retriever.name),
         trust=trust,
         labels=labels,
         metrics=scores.overall.metrics,
@@ -163,7 +166,7 @@ def without_untrusted(run: SearchRun) -> SearchRun:
     trust = recounted(run, queries)
     found = replace(
         run,
-        status=status_of(queries, run.metrics, trust),
+        status=status_of(queries, run.metrics, trust, run.run.retriever.name),
         trust=None if run.trust is None else trust,
         metrics=_unknown(run.metrics),
         slices=RunSlices(**parts),
@@ -234,12 +237,15 @@ def _versions() -> dict[str, str]:
 
 
 def status_of(
-    queries: Sequence[QueryResult], metrics: Mapping[str, MetricMean], trust: Trust
+    queries: Sequence[QueryResult],
+    metrics: Mapping[str, MetricMean],
+    trust: Trust,
+    retriever: str,
 ) -> RunStatus:
-    """Return the status of queries that were asked, and whether their means may decide."""
+    """Return the status of queries that a retriever was asked, and whether means may decide."""
     failed = [query for query in queries if query.status == "failed"]
     problems = Counter(code for query in queries for code in query.problems)
-    reasons = trust_reasons(trust, queries)
+    reasons = trust_reasons(trust, queries, retriever)
     # A share of judged documents is no measure of what was found.
     measured = [m for name, m in metrics.items() if parse_measure(name).name != "Judged"]
     if len(failed) < len(queries) and not any(mean.computable for mean in measured):

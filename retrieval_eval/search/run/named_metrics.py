@@ -84,6 +84,15 @@ In formulae C are the substantive claims of all drafts, U the unanswerable queri
 ones, and s is the top score of a query, −∞ where nothing was returned.
 """
 
+FIRST_TEN: Final = "first_ten_changed"
+LATENCY: Final = "latency"
+OF_TWO_RUNS: Final[Mapping[str, str]] = {
+    FIRST_TEN: "queries whose first ten documents changed, though corpus, gold set and options are"
+    " the same and no metric of the query moved / all",
+    LATENCY: "median seconds of a query / those of the runs of the noise file",
+}
+"""What a guard may bound that no run has by itself, with its meaning."""
+
 WHOLE_RUN_ONLY: Final = frozenset({"auc", "composite"})
 """Metrics that are no mean over queries: no query has a share in them."""
 

@@ -59,6 +59,9 @@ def random_documents(
         lacking = frozenset((outside or {}).get(query.id, ()))
         there = _grades([g for doc, g in query.relevant.items() if doc not in lacking])
         size = sizes.get(query.corpus)
+        if size is not None and settings.without_own:
+            # As if the own document of every query were in its corpus.
+            size -= 1
         if size is not None and size >= len(there):
             known.append((scored, _grades(query.relevant.values()), there, size))
     found = {}

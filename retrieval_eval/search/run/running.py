@@ -70,6 +70,7 @@ def run_queries(
     ask_twice: int = 0,
     seed: int = DEFAULT_SEED,
     reopen: Callable[[], Retriever] | None = None,
+    without_own: bool = False,
 ) -> tuple[QueryResult, ...]:
     """Return what the retriever answers to each gold query, in the order of the gold set.
 
@@ -105,6 +106,9 @@ def run_queries(
         any: everything that can be refused has passed by then.
     queries
         Ids of the queries to ask; None: all of them.
+    without_own
+        Leave the document that has the id of the query out of its ranking, before the first
+        ``depth`` are kept; one more is requested.
 
     Raises
     ------
@@ -115,7 +119,8 @@ def run_queries(
     """
     _check(depth, floor, jobs)
     asked = _chosen(gold, corpora, queries)
-    ask = _Asker(retriever, depth, floor, use_rerank, _by_corpus(known_documents, asked))
+    known = _by_corpus(known_documents, asked)
+    ask = _Asker(retriever, depth, floor, use_rerank, known, without_own)
     ask.check(asked)
     book, answered, again = None, dict[str, QueryResult](), dict[str, QueryResult]()
     if journal is not None:
@@ -129,6 +134,8 @@ def run_queries(
             "use_rerank": use_rerank,
             "known_documents": documents,
         }
+        if without_own:
+            settings["without_own"] = True
         if queries is not None:
             settings["queries"] = sorted(query.id for query in asked)
         book, answered, again = open_journal(journal, settings, fresh=fresh)
@@ -244,6 +251,7 @@ class _Asker:
     floor: float | None
     use_rerank: bool
     known: Mapping[str, frozenset[str]] | None
+    without_own: bool = False
     unopened: BaseException | None = None
     """Why there is no retriever to ask."""
 
@@ -251,6 +259,11 @@ class _Asker:
     def lower_is_better(self) -> bool | None:
         """Whether the retriever says that its scores are distances; None: it does not say."""
         return stated(self.retriever, "lower_is_better")
+
+    @property
+    def n_requested(self) -> int:
+        """How many documents one query asks for."""
+        return self.depth + self.without_own
 
     @property
     def batch_size(self) -> int:
@@ -280,7 +293,7 @@ class _Asker:
             if self.unopened is not None:
                 raise self.unopened
             corpus = queries[0].corpus
-            answers = list(self.retriever.search_many(texts, corpus=corpus, k=self.depth))
+            answers = list(self.retriever.search_many(texts, corpus=corpus, k=self.n_requested))
             if len(answers) != len(queries):
                 raise RetrieverError(f"{len(queries)} queries were asked, {len(answers)} answered")
         except KeyboardInterrupt:
@@ -308,13 +321,15 @@ class _Asker:
                 raise answer
             known = self._known(query)
             docs, n_nothing = read_answer(answer, known)
-            n_known = None if known is None else len(known)
+            own = query.id if self.without_own else None
+            n_known = None if known is None else len(known) - (own in known)
             ranked = rank(
                 docs,
                 depth=self.depth,
                 floor=self.floor,
                 n_known=n_known,
                 n_nothing=n_nothing,
+                own=own,
                 lower_is_better=self.lower_is_better,
             )
         except KeyboardInterrupt:
@@ -345,13 +360,13 @@ class _Asker:
     def _answer(self, query: GoldQuery) -> Any:
         if self.unopened is not None:
             raise self.unopened
-        retriever, text, corpus = self.retriever, query.query, query.corpus
+        retriever, text, corpus, k = self.retriever, query.query, query.corpus, self.n_requested
         if not self.use_rerank:
             assert isinstance(retriever, Staged)
-            return retriever.first_stage(text, corpus=corpus, k=self.depth)
+            return retriever.first_stage(text, corpus=corpus, k=k)
         if isinstance(retriever, AnswersById):
-            return retriever.search_by_id(query.id, corpus=corpus, k=self.depth)
-        return retriever.search(text, corpus=corpus, k=self.depth)
+            return retriever.search_by_id(query.id, corpus=corpus, k=k)
+        return retriever.search(text, corpus=corpus, k=k)
 
     def check(self, queries: Sequence[GoldQuery]) -> None:
         """Refuse what would make every query fail, or score 0, for one and the same reason."""

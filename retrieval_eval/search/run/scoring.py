@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import MetricMean, RunSlice
 from retrieval_eval.ranking import RankingResult, evaluate_rankings, parse_measure
+from retrieval_eval.ranking.single import Judged, defined
 from retrieval_eval.search.ask import QueryResult, ScoredDoc
-from retrieval_eval.search.run import CONVENTION, Settings, deepest_cutoff
+from retrieval_eval.search.run import CONVENTION, Settings
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.values import Interval, Value
 
@@ -106,13 +109,18 @@ def score_run(
     if is_repeat:
         whole = _slice(queries, settings, with_intervals=False)
         return Scores(settings, queries, whole, {name: {} for name in DIMENSIONS}, is_repeat=True)
+    whole = _slice(queries, settings)
+
+    def sliced(part: Sequence[QueryScore]) -> RunSlice:
+        return whole if len(part) == len(queries) else _slice(part, settings)
+
     return Scores(
         settings,
         queries,
-        _slice(queries, settings),
+        whole,
         {
             dimension: {
-                name: _slice([q for q in queries if name_of(q.query) == name], settings)
+                name: sliced([q for q in queries if name_of(q.query) == name])
                 for name in sorted({name_of(q.query) for q in queries})
             }
             for dimension, name_of in DIMENSIONS.items()
@@ -260,7 +268,7 @@ def upper_bounds(
     P, Recall and RR are largest with all unjudged documents there relevant: Recall is then
     (hits + unjudged) / (R + unjudged). nDCG need not be, because its ideal order grows too. As
     equally many choices have the same ideal, the first of them gain most: the bound is the best of
-    "the first m unjudged documents are relevant" over every m, for all measures alike.
+    "the first m unjudged documents are relevant" over every m.
 
     The matching lower end is the value itself, where unjudged documents are not relevant. What
     else the corpus holds could lower Recall and nDCG further, by an unknown amount.
@@ -285,30 +293,27 @@ def upper_bounds(
     >>> upper_bounds({"q": {"a": 1}}, {"q": ranking}, ["P@1", "RR", "Recall@1"])
     {'P@1': {'q': 1.0}, 'RR': {'q': 1.0}, 'Recall@1': {'q': 0.5}}
     """
-    wanted = [name for name in measures if parse_measure(name).name != "Judged"]
-    owners: list[str] = []
-    supposed: dict[str, dict[str, int]] = {}
-    runs: dict[str, dict[str, float]] = {}
+    wanted = [one for one in map(parse_measure, measures) if one.name != "Judged"]
+    found: dict[str, dict[str, float]] = {str(measure): {} for measure in wanted}
     for query, ranking in rankings.items():
         judged = qrels[query]
         if not ranking or not any(grade >= 1 for grade in judged.values()):
             continue
-        scores = {found.doc: found.score for found in ranking}
-        unjudged = [doc for doc in scores if doc not in judged]
-        # RR has no cut-off, but the first unjudged document alone decides it.
-        for m in range(min(len(unjudged), max(deepest_cutoff(wanted), 1)) + 1):
-            key = str(len(owners))
-            owners.append(query)
-            supposed[key] = {**judged, **dict.fromkeys(unjudged[:m], 1)}
-            runs[key] = scores
-    if not owners or not wanted:
-        return {name: {} for name in wanted}
-    found = evaluate_rankings(supposed, runs, wanted, convention=CONVENTION)
-    return {name: _largest(owners, found.scores[name].tolist()) for name in wanted}
+        grades = dict(enumerate((judged.get(ranked.doc) for ranked in ranking), 1))
+        unjudged = [rank for rank, grade in grades.items() if grade is None]
+        supposed = cache(partial(_supposed, judged, grades, unjudged))
+        for measure in wanted:
+            # RR has no cut-off, but the first unjudged document alone decides it.
+            most = bisect_right(unjudged, measure.cutoff) if measure.cutoff else len(unjudged[:1])
+            tried = range(most + 1) if measure.name == "nDCG" else (most,)
+            found[str(measure)][query] = max(defined(measure, supposed(m)) for m in tried)
+    return found
 
 
-def _largest(owners: Sequence[str], values: Sequence[float]) -> dict[str, float]:
-    best: dict[str, float] = {}
-    for query, value in zip(owners, values, strict=True):
-        best[query] = max(value, best.get(query, value))
-    return best
+def _supposed(
+    judged: Mapping[str, int], grades: Mapping[int, int | None], unjudged: Sequence[int], m: int
+) -> Judged:
+    """Return a ranking in which the first ``m`` unjudged documents are relevant."""
+    known = {**grades, **dict.fromkeys(unjudged[:m], 1)}
+    ranked = tuple((rank, grade) for rank, grade in known.items() if grade is not None)
+    return Judged(len(grades), ranked, tuple(sorted([*judged.values(), *[1] * m])))

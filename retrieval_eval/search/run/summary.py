@@ -48,6 +48,7 @@ def header(document: SearchRun) -> list[tuple[str, str]]:
         ("retriever", _retriever(use)),
         ("reranker", _reranker(use)),
         ("floor", "none" if use.floor is None else f"{use.floor:g}"),
+        *([("own document", "left out")] if run.settings.without_own else []),
         *([] if labels is None else [("labels", circularity_sentence(labels.circularity))]),
     ]
 
@@ -122,6 +123,35 @@ def metric_rows(
             ]
         )
     return rows
+
+
+_SHORT: Final = ("P@1", "P@3", "P@5", "P@10", "Recall@20", "RR", "nDCG@10")
+_MOST_OWN: Final = 2
+
+
+def short_rows(document: SearchRun) -> list[list[str]]:
+    """Return a table of the metrics that are looked at first, with their change where known."""
+    names: list[str] = [name for name in _SHORT if name in document.metrics]
+    names += [n for n in shown_measures(document) if n not in BASE_MEASURES][:_MOST_OWN]
+    interval = f"{document.run.settings.confidence:.0%} interval"
+    delta = document.delta
+    changes = delta.metrics if delta is not None and delta.is_comparable else None
+    rows = [["metric", "mean", interval, "n", *([] if changes is None else _DELTA)]]
+    for name in names:
+        mean = document.metrics[name]
+        row = [name, number(mean.value), span(mean.ci_low, mean.ci_high), str(mean.n)]
+        if changes is not None:
+            change = changes.get(name)
+            row += [DASH] * len(_DELTA) if change is None else _changed(change)
+        rows.append(row)
+    return rows
+
+
+_DELTA: Final = ("baseline", "points", "p")
+
+
+def _changed(change: MetricChange) -> list[str]:
+    return [number(change.baseline), points(change.delta_points), number(change.p_value)]
 
 
 def delta_rows(

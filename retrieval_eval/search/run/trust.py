@@ -15,22 +15,26 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import (
     Circularity,
+    EqualTexts,
     LabelFacts,
     MetricMean,
+    MoreThanCutoff,
     OutsideLabels,
+    OwnLabels,
     QueryResult,
     SearchRun,
     Trust,
     TrustSample,
 )
+from retrieval_eval.ranking.measures import parse_measure
 from retrieval_eval.search.ask import EMPTY_IN_FILE, FAILURES, MISSING, RISING
 from retrieval_eval.search.ask import QueryResult as Answer
-from retrieval_eval.search.gold.chunks import DRIFTS, drift
+from retrieval_eval.search.gold.chunks import DRIFTS, drift, text_digest
 from retrieval_eval.search.gold.corpus import Corpus
-from retrieval_eval.search.run import HEADLINE
+from retrieval_eval.search.run import HEADLINE, Settings, deepest_cutoff
 from retrieval_eval.stats.proportions import clopper_pearson
 from retrieval_eval.values import counted
 
@@ -48,12 +52,15 @@ def label_facts(
     retriever: str,
     corpus: Corpus | None = None,
     known: Mapping[str, Collection[str]] | None = None,
+    *,
+    settings: Settings | None = None,
 ) -> LabelFacts:
     """Return the facts about the labels of the queries asked.
 
     ``retriever`` is named as ``found_by`` has it. Without the documents (``corpus``) drift is not
-    known, without their ids (``known``) which labels name documents that cannot be found. Nothing
-    is guessed: what is not recorded is counted as such.
+    known, nor which documents have equal texts, and without their ids (``known``) which labels name
+    documents that cannot be found. What no retriever can reach under ``settings`` is counted, too.
+    Nothing is guessed: what is not recorded is counted as such.
 
     Examples
     --------
@@ -65,19 +72,116 @@ def label_facts(
     """
     rows = tuple(query for query in gold.queries if query.id in asked)
     part = replace(gold, queries=rows)
-    outside = None if known is None else outside_labels(part, known)
+    facts = LabelFacts(
+        circularity=circularity(part, retriever),
+        outside=None if known is None else outside_labels(part, known),
+        own=_own_labels(rows) if settings is not None and settings.without_own else None,
+        more_than_cutoff=None if settings is None else _more_than(rows, settings.measures),
+        equal_texts=None if corpus is None else equal_texts(part, corpus),
+    )
     if corpus is None or not any(query.digests for query in rows):
-        return LabelFacts(circularity=circularity(part, retriever), outside=outside)
+        return facts
     report = drift(part, corpus)
     counts = Counter(one.drift for one in report)
-    return LabelFacts(
-        circularity=circularity(part, retriever),
-        outside=outside,
+    return replace(
+        facts,
         drift={**{name: counts[name] for name in DRIFTS}, "total": len(report)},
         drifted_queries=tuple(
             dict.fromkeys(one.query for one in report if one.drift in ("changed", "gone"))
         ),
     )
+
+
+def unreachable(facts: LabelFacts) -> dict[str, set[str]]:
+    """Return the labelled documents that no retriever can return, by the id of the query."""
+    found = {} if facts.outside is None else facts.outside.documents
+    lacking = {query: set(docs) for query, docs in found.items()}
+    for query in () if facts.own is None else facts.own.queries:
+        lacking.setdefault(query, set()).add(query)
+    return lacking
+
+
+def _own_labels(rows: Sequence[GoldQuery]) -> OwnLabels:
+    grades = {query.id: query.relevant[query.id] for query in rows if query.id in query.relevant}
+    n_relevant = sum(grade >= 1 for grade in grades.values())
+    return OwnLabels(n_labels=len(grades), n_relevant=n_relevant, queries=tuple(grades))
+
+
+def _more_than(rows: Sequence[GoldQuery], measures: Sequence[str]) -> MoreThanCutoff | None:
+    """Return the queries with more relevant documents than Recall looks at, None without one."""
+    k = deepest_cutoff(name for name in measures if parse_measure(name).name == "Recall")
+    sizes = {query.id: query.n_relevant for query in rows if query.n_relevant > k}
+    if not sizes:
+        return None
+    query, n = max(sizes.items(), key=lambda item: item[1])
+    return MoreThanCutoff(measure=f"Recall@{k}", n_queries=len(sizes), query=query, n_relevant=n)
+
+
+def equal_texts(gold: GoldSet, corpus: Corpus) -> EqualTexts | None:
+    """Return the texts that several ids of one corpus have, None without one.
+
+    Texts are equal in Unicode NFC with white space collapsed, titles included; empty ones are not
+    compared.
+    """
+    ids: dict[tuple[str, str], list[str]] = {}
+    for one in corpus.documents:
+        text = f"{one.title} {one.text}"
+        if not text.isspace():
+            ids.setdefault((one.corpus, text_digest(text)), []).append(one.id)
+    twins = {key: docs for key, docs in ids.items() if len(docs) > 1}
+    if not twins:
+        return None
+    others = {(name, doc): docs for (name, _), docs in twins.items() for doc in docs}
+    pairs = [
+        (query.id, doc, unjudged[0])
+        for query in gold.queries
+        for doc, grade in query.relevant.items()
+        if grade >= 1
+        and (
+            unjudged := [
+                twin for twin in others.get((query.corpus, doc), ()) if twin not in query.relevant
+            ]
+        )
+    ]
+    return EqualTexts(
+        n_texts=len(twins),
+        n_documents=len(others),
+        n_relevant=len(pairs),
+        example=pairs[0] if pairs else None,
+    )
+
+
+def equal_texts_sentence(found: EqualTexts) -> str:
+    """Return how many texts several documents have, and what that does to the labels."""
+    text = (
+        f"{counted(found.n_texts, 'text')} of the corpus {'has' if found.n_texts == 1 else 'have'}"
+        f" several ids ({counted(found.n_documents, 'document')})"
+    )
+    if found.example is None:
+        return text
+    query, doc, twin = found.example
+    return (
+        f"{text}: a twin of {counted(found.n_relevant, 'relevant label')} is not judged and counts"
+        f" as not relevant where it is returned, such as {twin}, the text of {doc}, for {query}"
+    )
+
+
+def reach_sentences(run: SearchRun) -> list[str]:
+    """Return which labels no retriever can reach, each with its count and an example."""
+    facts, found = run.labels, []
+    if (outside := outside_sentence(run)) is not None:
+        found.append(outside)
+    if facts is not None and facts.own is not None and facts.own.n_relevant:
+        found.append(
+            f"{counted(facts.own.n_relevant, 'relevant label')} of the query's own document, which"
+            f" was left out: no retriever can find these ({_named(facts.own.queries)})"
+        )
+    if facts is not None and (more := facts.more_than_cutoff) is not None:
+        found.append(
+            f"{more.measure} cannot reach 1 for {counted(more.n_queries, 'query')} with more"
+            f" relevant documents than that, such as {more.query} with {more.n_relevant:,}"
+        )
+    return found
 
 
 def outside_labels(gold: GoldSet, known: Mapping[str, Collection[str]]) -> OutsideLabels:
@@ -102,9 +206,11 @@ def outside_sentence(run: SearchRun) -> str | None:
     if found is None or not found.n_outside:
         return None
     effect = f", {found.n_relevant:,} of them relevant: no retriever can find these"
+    query, docs = next(iter(found.documents.items()))
     return (
         f"{found.n_outside:,} of {counted(found.n_labels, 'label')} name documents that the corpus"
-        f" lacks{effect if found.n_relevant else ''} ({_named([*found.documents])})"
+        f" lacks{effect if found.n_relevant else ''} ({_named([*found.documents])}), such as"
+        f" {docs[0]} for {query}"
     )
 
 
@@ -284,22 +390,31 @@ def trust_in(
     )
 
 
-def reasons(trust: Trust, queries: Sequence[QueryResult]) -> list[str]:
-    """Return why a run with these queries has no verdict of its own, in sentences."""
+_REMEDIES: Final = {
+    "raised": "; see that it runs and can be reached from here, then ask again",
+    "unknown_documents": "; is the corpus file the one that it searches?",
+}
+"""What to do where queries failed, by the code of the first; the others say it themselves."""
+
+
+def reasons(trust: Trust, queries: Sequence[QueryResult], retriever: str) -> list[str]:
+    """Return why a run of a retriever with these queries has no verdict of its own."""
     failed = [query for query in queries if query.status == "failed"]
     n_rising = sum(query.failure == RISING for query in failed)
     found = []
     if n_rising:
         found.append(
-            f"scores rise along the answers to {n_rising:,} of {counted(len(queries), 'query')}, as"
-            f" distances do, and here the highest score is the best, so nothing was scored: {LOWER}"
+            f"scores rise along the answers of {retriever} to {n_rising:,} of"
+            f" {counted(len(queries), 'query')}, as distances do, and here the highest score is the"
+            f" best, so nothing was scored: {LOWER}"
         )
     elif failed and len(failed) > trust.max_failed_share * len(queries):
         limit = trust.max_failed_share
         above = f", above the limit of {_percent(limit)}" if limit else ""
         found.append(
             f"{len(failed)} of {counted(len(queries), 'query')} failed{above}, so the means are not"
-            f" those of the gold set; the first was {failed[0].id} ({failed[0].error})"
+            f" those of the gold set; the first of {retriever} was {failed[0].id}"
+            f" ({failed[0].error}){_REMEDIES.get(failed[0].failure or '', '')}"
         )
     return found + lacking(queries)
 
@@ -354,7 +469,7 @@ def distrust(run: SearchRun) -> list[str]:
 
     The queries of the run decide it, and not what its file says of them.
     """
-    return reasons(trust_of(run), run.queries) or contradictions(run)
+    return reasons(trust_of(run), run.queries, run.run.retriever.name) or contradictions(run)
 
 
 def contradictions(run: SearchRun) -> list[str]:
@@ -497,8 +612,9 @@ def warnings(run: SearchRun) -> list[str]:
             " and `retrieval-eval search noise` says how much its numbers move"
         )
     found += _of_answers(run)
-    if (labels := outside_sentence(run)) is not None:
-        found.append(labels)
+    found += reach_sentences(run)
+    if run.labels is not None and (equal := run.labels.equal_texts) is not None:
+        found.append(equal_texts_sentence(equal))
     if n_other := run.run.n_other_queries:
         found.append(
             f"the file has rankings of {counted(n_other, 'query')} that the gold set lacks; they"

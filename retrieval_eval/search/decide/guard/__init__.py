@@ -57,12 +57,25 @@ from retrieval_eval.search.decide import (
     runs_needed,
 )
 from retrieval_eval.search.decide.guard.justification import Justification
-from retrieval_eval.search.decide.guard.measured import Measured, Side, measure
+from retrieval_eval.search.decide.guard.measured import (
+    Measured,
+    Side,
+    latency_note,
+    measure,
+    measure_pair,
+)
 from retrieval_eval.search.decide.guard.rendering import headline
 from retrieval_eval.search.decide.noise import staleness
 from retrieval_eval.search.decide.thresholds import PINNED, Part, Threshold, Thresholds
 from retrieval_eval.search.gold.identity import Pinned, pinning_faults
-from retrieval_eval.search.run.named_metrics import BLOCK_OF, block_of, query_ids
+from retrieval_eval.search.run.named_metrics import (
+    BLOCK_OF,
+    FIRST_TEN,
+    LATENCY,
+    OF_TWO_RUNS,
+    block_of,
+    query_ids,
+)
 from retrieval_eval.search.run.random_documents import random_notes
 from retrieval_eval.search.run.scoring import NO_NAME
 from retrieval_eval.search.run.trust import trust_of
@@ -141,6 +154,7 @@ def check(
     groups = [
         [row] if faults else _with_slices(row, sides[1].first, scope) for row in thresholds.rows
     ]
+    known_noise = usable_noise(noise, *sides, pinned)
     measured = []
     for threshold in (one for group in groups for one in group):
         ids, why = _ids_of(threshold, run, scope, lists or {}, gold)
@@ -149,17 +163,21 @@ def check(
         elif threshold.slices and threshold.part is None:
             why = [f"no {_listed(threshold)} has {threshold.min_queries} queries, and is not all"]
             measured.append(_missing(threshold, not_applied=why[0]))
+        elif threshold.metric in OF_TWO_RUNS:
+            measured.append(measure_pair(threshold, *sides, ids, known_noise.document))
         else:
             resampling = Resampling.of(settings, seed)
             measured.append(measure(threshold, *sides, ids, resampling))
-    known_noise = usable_noise(noise, *sides, pinned)
     found = rulings(measured, thresholds, justifications, today, known_noise)
     weak = random_notes(baselines[0], {row.metric for row in thresholds.rows})
     notes = [*run_notes(runs, baselines), *weak, *notes, *_unused(found, justifications, today)]
     if any(one.evidence and one.evidence.decided_by == "determinism" for one in found):
         notes.append(_repeated(sides))
+    named = {row.metric for row in thresholds.rows}
     if not faults and (others := other_tops(baselines[0], run, scope)) is not None:
         notes.append(others)
+    if LATENCY not in named and (slower := latency_note(run, known_noise.document)) is not None:
+        notes.append(f"{slower}; it decides nothing")
     if noise is not None and known_noise.document is None:
         notes.append(f"{known_noise.why}, so it decided nothing")
     rest = iter(found)
@@ -782,7 +800,7 @@ def _ruling(
         return "no_verdict", (found.gap,)
     if code == HOLDS:
         return ("breach" if bounds else "pass"), bounds
-    summary = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
+    summary = (*bounds, _beyond_limit(m))
     if bounds or code == BREACH or found is None:
         return "breach", summary
     is_by_noise = found.decided_by in ("noise", "determinism")
@@ -803,6 +821,16 @@ def _ruling(
     means = "a run" if here == there == 1 else f"the mean of {here} against that of {there}"
     reason = f"too noisy to tell: as {found.n_runs} runs of one system move, {means}"
     return "no_verdict", (*summary, f"{reason} would show {shown}", _remedy(m, found, strictest))
+
+
+def _beyond_limit(m: Measured) -> str:
+    """Return by how much a metric got worse, and by how much it may."""
+    harm, limit = m.harm_points or 0.0, m.limit_points or 0.0
+    if m.threshold.metric == LATENCY:
+        return f"{1 + harm / 100:.2f} times as long, and {1 + limit / 100:g} times are allowed"
+    if m.threshold.metric == FIRST_TEN:
+        return f"{harm:.1f} % of queries, and {limit:g} % are allowed"
+    return f"{harm:.2f} points worse, and {limit:g} are allowed"
 
 
 def _remedy(m: Measured, found: Evidence, alpha: float) -> str:

@@ -27,9 +27,10 @@ from retrieval_eval.search.decide.guard.measured import Side, measure
 from retrieval_eval.search.decide.guard.rendering import one_line, to_comment
 from retrieval_eval.search.decide.noise import (
     DEFAULT_NOISE,
-    beyond_noise_points,
+    first_result_limit,
+    first_ten_limit,
+    latency_limit,
     read_noise,
-    rounded_up,
     staleness,
 )
 from retrieval_eval.search.decide.thresholds import (
@@ -45,7 +46,7 @@ from retrieval_eval.search.gold import load_gold_set
 from retrieval_eval.search.gold.identity import pinned_text, read_pinned, sample
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.run.document import load_search_run, run_bytes
-from retrieval_eval.search.run.named_metrics import BLOCK_OF
+from retrieval_eval.search.run.named_metrics import BLOCK_OF, FIRST_TEN, LATENCY, OF_TWO_RUNS
 from retrieval_eval.search.run.random_documents import not_beaten, random_notes
 from retrieval_eval.search.run.scoring import NO_NAME
 from retrieval_eval.search.run.summary import without_labels
@@ -55,7 +56,6 @@ from retrieval_eval.values import DEFAULT_SEED, counted
 DEFAULT_THRESHOLDS: Final = DATA / "guard.toml"
 FIRST_RESULT: Final = ("P@1", "RR")
 """The metric of the first result: the first of them that a run has."""
-_FIRST_RESULT_POINTS: Final = 1.0
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
 """What stands beside a breach in a diff: the guard itself may pass it by justification."""
 
@@ -244,7 +244,8 @@ def plan_adoption(
 
     The thresholds are the shipped ones whose metric the run has, without floors and ceilings, so
     that the unchanged system passes. Where the noise of the system was measured there are more: on
-    the first result, and on the worst corpus or area.
+    the first result, on first ten documents that change while nothing else does, on times where the
+    noise was measured on the same kind of machine, and on the worst corpus or area.
 
     Parameters
     ----------
@@ -298,9 +299,9 @@ def plan_adoption(
         )
     measured = _noise(noise)
     if measured is not None and not staleness(measured, document):
-        kept += _first_result(document, measured)
+        kept += [*_first_result(document, measured), *_of_two_runs(document, measured)]
         slices = slices or _sliceable(document)
-    kept += _of_slices(kept, slices)
+    kept += _of_slices([row for row in kept if row.metric not in OF_TWO_RUNS], slices)
     chosen = Thresholds(tuple(kept), shipped.rule, shipped.alpha, thresholds)
     gold_set = None if pinned is None else load_gold_set(gold)
     verdict = check([document], [document], chosen, today=today, gold=gold_set, pinned=pinned)
@@ -326,11 +327,21 @@ def _first_result(run: SearchRun, noise: NoiseFloor) -> list[Threshold]:
     """Return the threshold on the first result, as wide as the runs of one system differ."""
     for name in FIRST_RESULT:
         if name in run.metrics and name in noise.metrics:
-            n_rows = len(shipped_thresholds().rows) + 1
-            beyond = beyond_noise_points(noise.metrics[name], noise.n_runs, n_rows)
-            most = max(_FIRST_RESULT_POINTS, rounded_up(beyond))
+            most = first_result_limit(noise.metrics[name].run_to_run, noise.n_runs)
             return [Threshold(name, "down is bad", most, "points")]
     return []
+
+
+def _of_two_runs(run: SearchRun, noise: NoiseFloor) -> list[Threshold]:
+    """Return thresholds on first ten documents that change, and on times of the same machine."""
+    found = []
+    if noise.first_ten is not None:
+        most = first_ten_limit(noise.first_ten, noise.n_runs)
+        found.append(Threshold(FIRST_TEN, "up is bad", most, "points"))
+    if noise.latency is not None and noise.run.machine == run.run.machine:
+        most = latency_limit(noise.latency)
+        found.append(Threshold(LATENCY, "up is bad", most, "relative_percent"))
+    return found
 
 
 def _sliceable(run: SearchRun) -> list[str]:
@@ -387,7 +398,7 @@ def _repeatability(run: SearchRun) -> str:
     return (
         f"{how}: a small drop may leave no verdict; `retrieval-eval search noise --retriever "
         f"{spec}` measures what is noise, and --init --force then adds thresholds on the first"
-        " result, corpora and areas"
+        " result, first ten documents, times, corpora and areas"
     )
 
 

@@ -6,12 +6,19 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import median
 from typing import Final
 
 import numpy as np
 
+from retrieval_eval.model.guard import NoiseFloor
 from retrieval_eval.model.search_run import SearchRun, ShareWithInterval
-from retrieval_eval.search.change.comparability import judge_faults, judge_of
+from retrieval_eval.search.change.comparability import (
+    judge_faults,
+    judge_of,
+    set_up_anew,
+    unexplained_tops,
+)
 from retrieval_eval.search.change.paired_change import (
     POINTS,
     Change,
@@ -21,11 +28,12 @@ from retrieval_eval.search.change.paired_change import (
     contributions,
     ends_of,
     readings,
+    seconds_of,
 )
-from retrieval_eval.search.claims import why_advisory
 from retrieval_eval.search.decide import NoiseLevel, by_query, harm_test, run_to_run
 from retrieval_eval.search.decide.thresholds import Threshold
 from retrieval_eval.search.run.named_metrics import (
+    FIRST_TEN,
     TRUE_POSITIVE_RATE,
     WHOLE_RUN_ONLY,
     Share,
@@ -132,6 +140,8 @@ def measure(
     found = _measured(threshold, run, baseline, ids, resampling)
     if found.faults or found.not_applied or not _rests_on_claims(threshold.metric, baseline, run):
         return found
+    from retrieval_eval.search.claims import why_advisory
+
     why = why_advisory([*baseline.runs, *run.runs])
     if why and threshold.required:
         return replace(found, faults=(f"it cannot block: {why}",))
@@ -143,6 +153,68 @@ def measure(
         _at_end(found, run, baseline, ids, resampling, in_favour=end) for end in (False, True)
     )
     return replace(found, ends=ends)
+
+
+def measure_pair(
+    threshold: Threshold,
+    run: Side,
+    baseline: Side,
+    ids: Collection[str] | None,
+    noise: NoiseFloor | None,
+) -> Measured:
+    """Measure what no run has by itself (:data:`OF_TWO_RUNS`), of the first run of either side.
+
+    It is not applied where it cannot be known: the first ten of another set-up, and times without
+    the noise of this kind of machine.
+    """
+    is_tops = threshold.metric == FIRST_TEN
+    find = _first_ten if is_tops else _latency
+    found = find(run.first, baseline.first, ids, noise)
+    if isinstance(found, str):
+        gap = Value.missing("no_computable_values")
+        if threshold.required:
+            return Measured(threshold, gap, gap, faults=(found,))
+        return Measured(threshold, gap, gap, not_applied=found)
+    now, n = found
+    return Measured(threshold, Value.of(0.0 if is_tops else 1.0, n), Value.of(now, n))
+
+
+def _first_ten(
+    run: SearchRun, baseline: SearchRun, ids: Collection[str] | None, _noise: NoiseFloor | None
+) -> tuple[float, int] | str:
+    if changed := set_up_anew(baseline, run):
+        return f"the set-up changed: {changed[0]}"
+    found, n = unexplained_tops(baseline, run, ids)
+    return (len(found) / n, n) if n else "no query was answered in both runs"
+
+
+def _latency(
+    run: SearchRun, _baseline: SearchRun, ids: Collection[str] | None, noise: NoiseFloor | None
+) -> tuple[float, int] | str:
+    if noise is None or noise.latency is None:
+        return "the noise of times was not measured"
+    if noise.run.machine != run.run.machine or run.run.machine is None:
+        return (
+            f"times and their noise were measured on different machines: {run.run.machine or '?'},"
+            f" and {noise.run.machine or '?'}"
+        )
+    times = [time for name, time in seconds_of(run).items() if ids is None or name in ids]
+    if not times:
+        return "the run has no times"
+    return median(times) / noise.latency.median_seconds, len(times)
+
+
+def latency_note(run: SearchRun, noise: NoiseFloor | None) -> str | None:
+    """Return how long queries take beside the runs of the noise file, or None where not known."""
+    found = _latency(run, run, None, noise)
+    if noise is None or noise.latency is None or isinstance(found, str):
+        return None
+    ratio, n = found
+    return (
+        f"a query took {ratio:.2f} times as long as in the runs of the noise file (median of"
+        f" {counted(n, 'query')}, then {noise.latency.median_seconds:.3g} s, on the same kind of"
+        " machine)"
+    )
 
 
 def _rests_on_claims(name: str, baseline: Side, run: Side) -> bool:

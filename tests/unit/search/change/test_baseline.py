@@ -105,6 +105,7 @@ def test_everything_that_can_differ_can_be_accepted(old, new):
         "convention": "x",
         "empty_ranking": "x",
         "depth": 1,
+        "without_own": True,
         "measures": [],
     }
     assert (*differences(before, after), "queries") == ACCEPTABLE

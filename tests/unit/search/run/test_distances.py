@@ -65,7 +65,7 @@ def test_a_run_of_distances_states_no_number_and_names_the_remedy(scores, tmp_pa
     assert not run.status.has_verdict
     assert all(mean.value is None for mean in run.metrics.values())
     [reason] = run.status.reasons
-    assert "scores rise along the answers to 10 of 10 queries" in reason
+    assert "scores rise along the answers of " in reason
     assert "lower_is_better = True" in reason
     assert f"No verdict: {reason}." in notices(run)
     assert run.trust.problems == {"scores_rise": 10}

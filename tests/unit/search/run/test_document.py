@@ -90,7 +90,7 @@ def test_a_run_with_a_failed_query_has_no_verdict():
     assert (status["n_ok"], status["n_failed"], status["has_verdict"]) == (3, 1, False)
     (reason,) = status["reasons"]
     assert reason.startswith("1 of 4 queries failed, so the means are not those of the gold set")
-    assert reason.endswith("the first was q4 (timed out)")
+    assert reason.endswith("the first of fake was q4 (timed out)")
     assert document["queries"][3]["error"] == "timed out"
     assert schema.faults(document, "search_run") == []
 
