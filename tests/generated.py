@@ -129,12 +129,13 @@ def lab_table() -> Iterator[str]:
     yield "given and the trace does not hold, so that no reading could know of it.\n"
     yield "| format | run | right | possible | wrong | unread | not shown |"
     yield f"|---|---|{'---:|' * len(_VERDICTS)}---|"
+    not_run: dict[str, list[str]] = {}
     for name, found in proofs().items():
         if not found:
             source = source_of(name).partition(";")[0]
             read = f"read from {source}" if source else "read from its description"
             reason = UNPROVED.get(name, "its run has no result yet")
-            yield f"| `{name}` | {_cell(f'not run: {reason}; {read}')} |{'  |' * 5}"
+            not_run.setdefault(f"{reason}; {read}", []).append(f"`{name}`")
         for proof in found:
             counts = [proof.traces["verdicts"].get(verdict, 0) for verdict in _VERDICTS]
             unseen = [_GIVEN.get(f, f"`{f}`") for f in proof.traces.get("given_unseen", ())]
@@ -147,6 +148,8 @@ def lab_table() -> Iterator[str]:
             numbers = " | ".join(map(str, counts))
             run = f"{_release(proof)}, {proof.run['date']}"
             yield f"| `{name}` | {run} | {numbers} | {shown} |"
+    yield "\nNot run:\n"
+    yield from (f"- {', '.join(names)}: {why}." for why, names in not_run.items())
     yield "\nWhat a trace states of the run is compared with what the scripted model charged, at"
     yield "the prices that the harness was given or knows, and with when it was asked; calls of MCP"
     yield "and of sub-agents with what the model called. *Right* in each run, or in how many of"
