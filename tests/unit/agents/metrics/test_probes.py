@@ -209,6 +209,12 @@ def test_chunks_match_by_file_and_by_line():
     assert (overlap["lines_seen"], overlap["lines_read"], overlap["chunks_seen"]) == (5, 24, 1)
 
 
+def test_of_three_chunks_the_one_in_an_accessed_file_is_hit():
+    places = [(f"src/{name}.py", 1, 5) for name in "abc"]
+    expected = truth(*(file for file, *_ in places), chunks=places)
+    assert chunk_metrics(trial(expected, ("opened", "src/a.py")))["chunks_hit"] == 1
+
+
 def test_a_whole_file_covers_its_chunk_but_hides_how_much_was_read():
     overlap = chunk_metrics(trial(CHUNKED, ("opened", "src/a.py", {"is_whole": True})))[
         "line_overlap"

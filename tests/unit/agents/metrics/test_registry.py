@@ -52,6 +52,12 @@ def test_every_metric_is_described(metric):
     assert metric.reason in REASONS
 
 
+def test_documents_say_which_direction_is_better():
+    found = {BY_NAME[name].direction for name in ("file_recall", "reward")}
+    assert found == {"higher_is_better"}
+    assert {BY_NAME[name].direction for name in ("ttfr_seconds", "cost_usd")} == {"lower_is_better"}
+
+
 def test_every_computed_number_has_a_formula():
     formulae = {m.name: m.formula for m in COMPUTED}
     formulae |= {name: measure.formula for name, measure in DEFINITIONS.items()}
