@@ -238,7 +238,7 @@ def _reason(study: Comparison) -> str:
 
 
 def integrity(study: Comparison, *, has_power: bool = False) -> str:
-    """Return in a line what the numbers rest on; ``has_power``: its power is said already."""
+    """Return in a line what the numbers rest on; ``has_power``: others state its power."""
     n = len(study.trials)
     scored = len(known_values(study.trials, "file_recall"))
     text = f"{counted(n, 'trial')} found, {scored:,} scored"
