@@ -1,6 +1,7 @@
 """Make the pictures of README and documentation from the pages of the demo: ``make pictures``.
 
-Needs Chromium. The data are simulated, and the pages say so.
+Needs Chromium. The data are simulated, and the pages say so. ``real-comparison`` is the page that
+the first section of the tutorial makes; its traces do not come with the package.
 """
 
 from __future__ import annotations

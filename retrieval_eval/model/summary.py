@@ -44,6 +44,12 @@ class MetricSummary(Record, frozen=True, kw_only=True):
     n: Annotated[Count, about("Tasks with a value", unit="tasks")]
     n_not_computable: Annotated[Count, about("Tasks without one", unit="tasks")]
     reasons: Annotated[dict[str, Count], about("Tasks without a value by reason code")] = EMPTY_MAP
+    bounds: Annotated[
+        tuple[float, float] | None,
+        about(
+            "Lowest and highest mean that the traces allow, over the tasks with a value or bounds"
+        ),
+    ] = None
     direction: Annotated[
         Literal["higher_is_better", "lower_is_better"] | None, about("Which way is better")
     ] = None

@@ -189,7 +189,7 @@ def risks(study: Comparison, marks: Sequence[str] = style.GLYPHS) -> list[str]:
 def _answer(study: Comparison) -> Block:
     label, title = label_of(study), headline_of(study)
     sentences: list[str] = []
-    record, tone = study.record, ""
+    record, tone, has_power = study.record, "", False
     if has_no_truth(study):
         n = counted(len(study.trials), "session")
         said = f"{n} read. To score them, name a table of what each task expects with --truth."
@@ -208,8 +208,10 @@ def _answer(study: Comparison) -> Block:
             sentences.append(words.caution(record))
         if record.overturn and not found:
             sentences.append(words.sentence(short(study, record.overturn)))
+            # What would overturn it is then a difference that such studies find.
+            has_power = record.verdict == "no_detectable_difference"
     if not is_small(study):
-        sentences.append(integrity(study))
+        sentences.append(integrity(study, has_power=has_power))
     badges = (("Verdict", label),)
     return Block("answer", title, tuple(sentences), _others(study), badges, tone)
 
@@ -235,11 +237,11 @@ def _reason(study: Comparison) -> str:
     return study.why_not
 
 
-def integrity(study: Comparison) -> str:
-    """Return in a line what the numbers rest on."""
+def integrity(study: Comparison, *, has_power: bool = False) -> str:
+    """Return in a line what the numbers rest on; ``has_power``: others state its power."""
     n = len(study.trials)
     scored = len(known_values(study.trials, "file_recall"))
-    text = f"{counted(n, 'trial')} found, {scored} scored"
+    text = f"{counted(n, 'trial')} found, {scored:,} scored"
     if not study.comparison:
         return f"{text}."
     record = study.record
@@ -253,7 +255,7 @@ def integrity(study: Comparison) -> str:
     if n_configs > 2:
         text += f" One of {n_configs * (n_configs - 1) // 2} pairs of configurations."
     power = deciding_estimate(lead).detectable if lead is not None else None
-    if power is None or study.why_not:
+    if power is None or study.why_not or has_power:
         return text
     size = value_text(record.verdict_metric, power)
     return f"{text} So many tasks can show a difference from {size} on (80 % power)."

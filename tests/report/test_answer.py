@@ -108,6 +108,19 @@ def test_a_metric_that_cannot_discriminate_is_no_evidence_of_no_difference(statu
     assert said == f"File recall cannot tell the two configurations apart: {status}"
 
 
+def test_what_such_studies_would_find_is_said_once():
+    found = replace(RESULT, smallest_detectable=0.06)
+    overturn = "A true difference of 0.06 would be found in 80 % of such studies."
+    record = replace(
+        COMPARISON,
+        verdict="no_detectable_difference",
+        metrics={"file_recall": found},
+        overturn=overturn,
+    )
+    assert " ".join(answer(of(record)).sentences).count("80 %") == 1
+    assert " ".join(answer(of(replace(record, overturn=""))).sentences).count("80 %") == 1
+
+
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_a_terminal_gets_at_most_fifteen_lines_and_print_twelve_whatever_the_input(verdict):
     many = {f"reason {i} of many words": 10**6 - i for i in range(9)}

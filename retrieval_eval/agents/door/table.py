@@ -431,8 +431,11 @@ def _scales(rows: Sequence[Row]) -> Iterator[str]:
 # --------------------------------------------------------------------------------------------------
 # A table of truth: what each task expects, as a benchmark publishes it.
 
-TASKS: Final = ("task", "instance_id", "task_id", "id")
-"""Columns that name a task, the first that is there."""
+TASKS: Final = ("task", "original_inst_id", "instance_id", "task_id", "id")
+"""Columns that name a task, the first that is there.
+
+ContextBench numbers tasks anew in ``instance_id``; traces are named after the original.
+"""
 
 _PATCHES: Final = ("patch", "gold_patch")
 _CONTEXTS: Final = ("contexts", "gold_context", "gold_contexts")

@@ -441,6 +441,14 @@ def read_metric(document: Record | Mapping[str, Any], metric: Metric) -> Value:
     return Value.missing(_reason(block, metric))
 
 
+def read_bounds(document: Record | Mapping[str, Any], metric: Metric) -> tuple[float, float] | None:
+    """Return the bounds of one number of a trial's metrics, where the trace leaves it open."""
+    block = value_at(document, metric.path[:1])
+    own = value_at(block, ["bounds"]) or {}
+    low, high = own.get(metric.name) or value_at(block, [f"{metric.name}_bounds"]) or (0.0, 0.0)
+    return (low, high) if low < high else None
+
+
 def _reason(block: Any, metric: Metric) -> str:
     own = value_at(block, ["reasons"]) or {}
     name = metric.path[-1]

@@ -1,7 +1,8 @@
 """The run summary: counts that add up, and aggregates per configuration.
 
 Counts add up (`Totals`), and stay small however many trials there are. A mean or median over tasks
-needs the numbers themselves, nine bytes each (`TaskNumbers`). No document is kept.
+needs the numbers themselves, nine bytes each, and the bounds of open ones (`TaskNumbers`). No
+document is kept.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from typing import Final
 from msgspec.structs import asdict
 
 from retrieval_eval.agents.metrics import LABELS
-from retrieval_eval.agents.metrics.catalog import BY_NAME, Metric, read_metric, summarised
+from retrieval_eval.agents.metrics.catalog import (
+    BY_NAME,
+    Metric,
+    read_bounds,
+    read_metric,
+    summarised,
+)
 from retrieval_eval.agents.metrics.document import TrialMetrics
 from retrieval_eval.agents.runs.layout import documents_of
 from retrieval_eval.agents.study.trials import SCALES_DIFFER, off_scale
@@ -249,6 +256,7 @@ class TaskNumbers:
         self.metrics = metrics
         self._numbers = [array("d") for _ in metrics]
         self._reasons = [array("B") for _ in metrics]
+        self._bounds: list[dict[int, tuple[float, float]]] = [{} for _ in metrics]
         self._rows: dict[Task, list[int]] = {}
         self._n = 0
 
@@ -264,13 +272,15 @@ class TaskNumbers:
         """
         own = trial.provenance
         self._rows.setdefault((own.benchmark, own.task_name), []).append(self._n)
-        self._n += 1
-        for metric, numbers, reasons in zip(
-            self.metrics, self._numbers, self._reasons, strict=True
+        for metric, numbers, reasons, bounds in zip(
+            self.metrics, self._numbers, self._reasons, self._bounds, strict=True
         ):
             found = read_metric(trial, metric)
             numbers.append(math.nan if found.value is None else found.value)
             reasons.append(0 if found.reason is None else _REASONS.index(found.reason))
+            if ends := read_bounds(trial, metric):
+                bounds[self._n] = ends
+        self._n += 1
 
     def summary(self, unscaled: Collection[str]) -> dict[str, MetricSummary]:
         """Return means and medians. Repeats are averaged first, so that ``n`` counts tasks.
@@ -309,9 +319,23 @@ class TaskNumbers:
             n=len(means),
             n_not_computable=len(self._rows) - len(means),
             reasons=dict(sorted(lost.items())),
+            bounds=self._mean_bounds(column),
             direction=metric.direction,
             unit=metric.unit,
         )
+
+    def _mean_bounds(self, column: int) -> tuple[float, float] | None:
+        """Return the lowest and the highest mean, also over the tasks that are only open."""
+        numbers, bounds = self._numbers[column], self._bounds[column]
+        if not bounds:
+            return None
+        ends: tuple[list[float], list[float]] = ([], [])
+        for rows in self._rows.values():
+            known = [bounds.get(row, (numbers[row], numbers[row])) for row in rows]
+            known = [pair for pair in known if not math.isnan(pair[0])]
+            for side, means in enumerate(ends) if known else ():
+                means.append(_mean([pair[side] for pair in known]))
+        return _mean(ends[0]), _mean(ends[1])
 
 
 def _mean(values: Sequence[float]) -> float:

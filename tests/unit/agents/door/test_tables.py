@@ -257,6 +257,8 @@ def test_truth_is_a_patch_files_or_contexts_with_lines():
         ("src/c.py", 3, 9)
     ]
     assert [str(file) for file in of_contexts.expected_edit_files] == ["src/a.py", "src/new.py"]
+    renamed = [{"instance_id": "Verified__1", "original_inst_id": "a__b-1", "files": "x.py"}]
+    assert list(read_truths(pd.DataFrame(renamed)).by_task) == ["a__b-1"]
     assert found.by_task["bad"].files == ()
     for message in (
         "row 4: 'files' again; the first is kept",

@@ -256,6 +256,23 @@ def test_never_hit_is_a_category_of_its_own(bench):
     assert summary.metrics["ttfr_seconds"].reasons == {"never_hit": 1}
 
 
+def test_a_mean_over_what_is_computable_stands_beside_its_bounds(bench):
+    for task in ("clear", "open"):
+        bench.task(["src/a.py"], task)
+    edited = call(
+        "Edit", "updated", file_path="/workspace/src/a.py", old_string="x", new_string="y"
+    )
+    bench.trial([read("src/a.py"), edited], "clear")
+    bench.trial([read("src/b.py"), shell("python fix.py src/a.py", "x = 1")], "open")
+    (run,) = bench.evaluate().runs
+    metrics = run.summary.configs[BASELINE].metrics
+    for name in ("file_recall", "util_write_overlap_with_relevant_files_proxy"):
+        found = metrics[name]
+        assert (found.mean, found.n, found.reasons) == (1.0, 1, {"evidence_incomplete": 1})
+        assert found.bounds == (0.5, 1.0)
+    assert metrics["reward"].bounds is None
+
+
 def test_means_are_not_means_of_rounded_values(bench):
     bench.task([f"src/{n}.py" for n in range(3)], "task-3")
     bench.task([f"src/{n}.py" for n in range(7)], "task-7")
