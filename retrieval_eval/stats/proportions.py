@@ -65,7 +65,7 @@ def t_share_below(degrees_of_freedom: float, value: float) -> float:
     Examples
     --------
     >>> round(t_share_below(9, -1.41421356), 6), t_share_below(600, 0.0)
-    (0.095481, 0.5)
+    (0.095474, 0.5)
     """
     if not value or math.isinf(value):
         return 0.5 if not value else float(value > 0)

@@ -14,7 +14,7 @@ from tests.report.conftest import HOSTILE
 from tests.report.typst_source import strings
 
 HTML, PRINT = "text/html", "text/markdown"
-_TEXTS = {"p", "dt", "dd", "caption", "th", "td", "figcaption"}
+_TEXTS = {"p", "dt", "dd", "caption", "th", "td", "figcaption", "summary"}
 _RUNNING = re.compile(r"#metadata\(.*?\) <running>\n")
 _DRAWING = re.compile(r"bytes\(\".*?(?<!\\)\"\)", re.DOTALL)
 
@@ -29,7 +29,7 @@ class _Texts(HTMLParser):
         self._hidden = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "details":
+        if tag == "details" and dict(attrs).get("class") != "pane":
             self._hidden = True
         if self._hidden:
             return

@@ -66,7 +66,7 @@ _MOST_SHOWN: Final = 5
 _EMPTY: Final = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _TRUTHS: Final = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 _BYTES: Final = re.compile("[\udc80-\udcff]")
-"""What stands for bytes that are not UTF-8."""
+"""What replaces bytes that are not UTF-8."""
 
 _PERCENT: Final = re.compile(r"\s*[\d.]+\s*%\s*")
 

@@ -382,7 +382,7 @@ def checked(
     BadInputError
         When a configuration, suite or tool is not in the trials, or no task states the repository
         that is to be its cluster; the message names the closest. When the margin holds every
-        difference that the metric can have, or a trial has a reward and none is said to have.
+        difference that the metric can have, or a trial has a reward where the design has none.
     """
     there = sorted({encodable(trial.config_name) for trial in trials})
     known = sorted({*there, *map(encodable, configs or ())})
