@@ -8,7 +8,7 @@ from itertools import combinations
 from statistics import fmean, stdev
 
 import numpy as np
-from guard_studies import LIMITS, REPEATS, Row, percent_of_queries
+from guard_studies import LIMITS, Row, percent_of_queries
 from guard_systems import DEPTH, Generator, Queries
 from numpy.typing import NDArray
 from simulated_draws import generator
@@ -16,6 +16,8 @@ from simulated_draws import generator
 from retrieval_eval.model.guard import FirstTenNoise, LatencyNoise
 from retrieval_eval.search.decide import BREACH, decide, noise_test, run_to_run
 from retrieval_eval.search.decide.noise import (
+    LATENCY_RUNS,
+    MOST_PAIRED,
     first_result_limit,
     first_ten_limit,
     latency_limit,
@@ -71,17 +73,18 @@ def _first(relevant: NDArray[np.bool_], order: Order) -> Floats:
     return 100.0 * np.take_along_axis(relevant, order[:, :1], axis=1)[:, 0]
 
 
-def two_runs_row(system: str, share: float, n: int, studies: int) -> Row:
+def two_runs_row(system: str, share: float, n: int, n_repeats: int, studies: int) -> Row:
     """Return how often each row breaches for two runs of one system, and for planted changes."""
-    g = generator("guard", "two runs", system, share, n)
+    g = generator("guard", "two runs", system, share, n, n_repeats)
+    is_timed = n_repeats >= LATENCY_RUNS
     found = np.zeros((studies, 5), bool)
     for study in range(studies):
         relevant = Queries(g, n).run().relevant
-        drawn = [SHAPES[system](g, share) for _ in range(REPEATS + 2)]
+        drawn = [SHAPES[system](g, share) for _ in range(n_repeats + 2)]
         *repeats, before, now = (_again(g, n, own) for own, _ in drawn)
         times = [time for _, time in drawn]
         level = run_to_run(np.array([_first(relevant, run) for run in repeats]) / 100)
-        most = first_result_limit(level, REPEATS)
+        most = first_result_limit(level, n_repeats)
         harm = float((_first(relevant, before) - _first(relevant, now)).mean())
         p_value = noise_test(harm, [level], (1, 1), is_deterministic=level.is_deterministic).p_value
         others = [1.0] * len(LIMITS)
@@ -90,36 +93,38 @@ def two_runs_row(system: str, share: float, n: int, studies: int) -> Row:
             [most, *LIMITS.values()],
             [p_value, *others],
             np.ones(1 + len(LIMITS)),
-            REPEATS - 1,
+            n_repeats - 1,
         ).codes
-        pairs = [100 * _tops(relevant, *pair) for pair in combinations(repeats, 2)]
+        pairs = [100 * _tops(relevant, *pair) for pair in combinations(repeats[:MOST_PAIRED], 2)]
         tops = FirstTenNoise(
             n_pairs=len(pairs),
             mean_points=fmean(pairs),
             sd_points=stdev(pairs),
             largest_points=max(pairs),
         )
-        own = times[:REPEATS]
+        own = times[:n_repeats]
         latency = LatencyNoise(
-            n_runs=REPEATS,
+            n_runs=n_repeats,
             median_seconds=math.exp(fmean(own)),
             sd_of_logs=stdev(own),
             largest_ratio=math.exp(max(own) - min(own)),
         )
-        ten, slow = first_ten_limit(tops, REPEATS), 1 + latency_limit(latency) / 100
+        ten, slow = first_ten_limit(tops, n_repeats), 1 + latency_limit(latency) / 100
         ratio = math.exp(times[-1]) / latency.median_seconds
         reordered = now.copy()
         reordered[:, 8:10] = reordered[:, 9:7:-1]
         found[study] = (
             codes[0] == BREACH,
             100 * _tops(relevant, before, now) > ten,
-            ratio > slow,
+            is_timed and ratio > slow,
             100 * _tops(relevant, before, reordered) > ten,
-            SLOWER * ratio > slow,
+            is_timed and SLOWER * ratio > slow,
         )
     alarms = found[:, :3]
     cells = [f"{100 * share:.1f}" for share in (*alarms.mean(axis=0), alarms.any(axis=1).mean())]
     if float(cells[-1]) > 5:
         cells[-1] = f"**{cells[-1]}**"
     caught = [f"{100 * share:.1f}" for share in found[:, 3:].mean(axis=0)]
-    return [system, percent_of_queries(share), str(n), *cells, *caught]
+    if not is_timed:
+        cells[2] = caught[1] = "–"
+    return [system, percent_of_queries(share), str(n), str(n_repeats), *cells, *caught]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import math
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -279,6 +280,82 @@ def of_evidently(*, no_feedback_users: bool) -> Callable[[], Found]:
     return measure
 
 
+def of_torchmetrics() -> Found:
+    """Torchmetrics over what was returned, for that is all it takes: values by query, and means."""
+    tools, torch = import_module("torchmetrics.retrieval"), import_module("torch")
+    kinds = {
+        "P@5": tools.RetrievalPrecision(top_k=5),
+        "Recall@5": tools.RetrievalRecall(top_k=5),
+        "nDCG@5": tools.RetrievalNormalizedDCG(top_k=5),
+        "RR": tools.RetrievalMRR(),
+        "AP@5": tools.RetrievalMAP(top_k=5),
+    }
+
+    def measured(name: str, queries: list[str]) -> float:
+        kinds[name].reset()
+        for place, query in enumerate(queries):
+            grades = torch.tensor([QRELS[query].get(doc, 0) for doc in RUN[query]])
+            kinds[name].update(
+                torch.tensor([*RUN[query].values()]),
+                grades if name == "nDCG@5" else grades > 0,
+                indexes=torch.full((len(grades),), place),
+            )
+        return float(kinds[name].compute())
+
+    answered = [query for query, docs in RUN.items() if docs]
+    return {
+        name: {**{q: measured(name, [q]) for q in answered}, "": measured(name, answered)}
+        for name in kinds
+    }
+
+
+def of_deepeval() -> Found:
+    """Deepeval over the first five documents; its judge is asked, and answers from the labels.
+
+    A document is one statement, and the expected answer has one sentence for each relevant one.
+    """
+    os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "YES"
+    metrics, cases = import_module("deepeval.metrics"), import_module("deepeval.test_case")
+    verdicts: list[bool] = []
+
+    class Labels(import_module("deepeval.models").DeepEvalBaseLLM):
+        def load_model(self) -> None: ...
+
+        def get_model_name(self) -> str:
+            return "labels"
+
+        def generate(self, _prompt: str, schema: Any) -> Any:
+            n = 1 if "Relevancy" in schema.__name__ else len(verdicts)
+            said = [("no", "yes")[verdicts.pop(0)] for _ in range(n)]
+            return schema(verdicts=[{"verdict": v, "reason": "", "statement": ""} for v in said])
+
+        async def a_generate(self, prompt: str, schema: Any) -> Any:
+            return self.generate(prompt, schema)
+
+    options = {"model": Labels(), "include_reason": False, "async_mode": False}
+    tools = {
+        "P@5": metrics.ContextualRelevancyMetric(**options),
+        "Recall@5": metrics.ContextualRecallMetric(**options),
+        "AP@5": metrics.ContextualPrecisionMetric(**options),
+    }
+    rows: Found = {}
+    for name, tool in tools.items():
+        values = {}
+        for query, docs in RUN.items():
+            first, wanted = [*docs][:5], relevant(query)
+            held = [doc in first for doc in wanted]
+            verdicts[:] = held if name == "Recall@5" else [doc in wanted for doc in first]
+            case = cases.LLMTestCase(
+                input=query,
+                actual_output=" ",
+                expected_output=" ".join(f"{doc}." for doc in wanted) or " ",
+                retrieval_context=first,
+            )
+            values[query] = float(tool.measure(case, _show_indicator=False))
+        rows[name] = with_mean(values)
+    return rows
+
+
 TOOLS: dict[str, tuple[str | None, Callable[[], Found]]] = {
     "this package, `trec`": (None, ours("trec")),
     "this package, `trec9`": (None, ours("trec9")),
@@ -291,6 +368,8 @@ TOOLS: dict[str, tuple[str | None, Callable[[], Found]]] = {
     "MTEB `calculate_retrieval_scores`": ("mteb", of_mteb),
     "LlamaIndex": ("llama-index-core", of_llama_index),
     "ragas, by ids": ("ragas", of_ragas),
+    "deepeval, judged by the labels": ("deepeval", of_deepeval),
+    "torchmetrics": ("torchmetrics", of_torchmetrics),
     "evidently": ("evidently", of_evidently(no_feedback_users=False)),
     "evidently, `no_feedback_users`": ("evidently", of_evidently(no_feedback_users=True)),
 }
@@ -308,10 +387,13 @@ def page_of(document: dict[str, Any]) -> str:
     for measure in MEASURES:
         rows += ["", f"## {measure} by query", ""]
         rows += ["| tool | " + " | ".join(QRELS) + " |", "|---" * (len(QRELS) + 1) + "|"]
+        alike: dict[str, list[str]] = {}
         for name, one in tools.items():
             if len(one["values"].get(measure, {})) > 1:
                 values = one["values"][measure]
-                rows.append(f"| {name} | {' | '.join(shown(values.get(q)) for q in QRELS)} |")
+                cells = " | ".join(shown(values.get(query)) for query in QRELS)
+                alike.setdefault(cells, []).append(name)
+        rows += [f"| {' · '.join(names)} | {cells} |" for cells, names in alike.items()]
     return "\n".join([*rows, "", f"Run on {document['date']}."])
 
 

@@ -79,6 +79,11 @@ DEFAULT_NOISE: Final = DATA / "noise.json"
 OLDEST: Final = timedelta(days=92)
 """A quarter: noise that was measured longer ago is measured again."""
 DEFAULT_REPEATS: Final = 10
+LATENCY_RUNS: Final = 30
+"""So many measured runs a threshold on times needs: of one more run alike, however times are
+distributed, the last is the slowest in 3.2 % of cases, which leaves the rest of 5 % to other rows.
+"""
+MOST_PAIRED: Final = 20
 ALPHA: Final = 0.05
 _STEP: Final = 0.1
 _LEAST_RUNS: Final = 2
@@ -87,7 +92,6 @@ _FIRST_RESULT_POINTS: Final = 1.0
 _FIRST_TEN_POINTS: Final = 50.0
 _STILL_POINTS: Final = 10.0
 _LATENCY_RATIO: Final = 2.0
-_MOST_PAIRED: Final = 20
 _RANKED_FILE: Final = "run:"
 
 
@@ -241,9 +245,9 @@ def noise(
 def _first_ten(runs: Sequence[SearchRun]) -> FirstTenNoise:
     """Return how many queries have other first ten documents, though none of their metrics moved.
 
-    Every two of the first :data:`_MOST_PAIRED` runs are compared.
+    Every two of the first :data:`MOST_PAIRED` runs are compared.
     """
-    found = [unexplained_tops(*pair) for pair in combinations(runs[:_MOST_PAIRED], 2)]
+    found = [unexplained_tops(*pair) for pair in combinations(runs[:MOST_PAIRED], 2)]
     points = [100 * len(queries) / max(n, 1) for queries, n in found]
     return FirstTenNoise(
         n_pairs=len(points),

@@ -27,6 +27,7 @@ from retrieval_eval.search.decide.guard.measured import Side, measure
 from retrieval_eval.search.decide.guard.rendering import one_line, to_comment
 from retrieval_eval.search.decide.noise import (
     DEFAULT_NOISE,
+    LATENCY_RUNS,
     first_result_limit,
     first_ten_limit,
     latency_limit,
@@ -206,7 +207,7 @@ _HEAD: Final = """\
 """
 _LEFT_OUT: Final = """\
 #
-# Left out, because this baseline does not support them:
+# Left out, because this baseline or its noise does not support them:
 {rows}
 """
 
@@ -215,8 +216,8 @@ _LEFT_OUT: Final = """\
 class Adoption:
     """What ``search guard --init`` would write, and why.
 
-    ``left_out`` gives the reason by metric for each shipped threshold that the baseline does not
-    support, ``verdict`` is that of the guard on the baseline itself, and ``notes`` say what is
+    ``left_out`` gives the reason by metric for each threshold that the baseline or its noise does
+    not support, ``verdict`` is that of the guard on the baseline itself, and ``notes`` say what is
     left to do.
     """
 
@@ -299,7 +300,12 @@ def plan_adoption(
         )
     measured = _noise(noise)
     if measured is not None and not staleness(measured, document):
-        kept += [*_first_result(document, measured), *_of_two_runs(document, measured)]
+        kept += [*_first_result(document, measured), *_first_ten(measured)]
+        latency = _latency(document, measured)
+        if isinstance(latency, str):
+            left_out[LATENCY] = latency
+        else:
+            kept.append(latency)
         slices = slices or _sliceable(document)
     kept += _of_slices([row for row in kept if row.metric not in OF_TWO_RUNS], slices)
     chosen = Thresholds(tuple(kept), shipped.rule, shipped.alpha, thresholds)
@@ -332,16 +338,24 @@ def _first_result(run: SearchRun, noise: NoiseFloor) -> list[Threshold]:
     return []
 
 
-def _of_two_runs(run: SearchRun, noise: NoiseFloor) -> list[Threshold]:
-    """Return thresholds on first ten documents that change, and on times of the same machine."""
-    found = []
-    if noise.first_ten is not None:
-        most = first_ten_limit(noise.first_ten, noise.n_runs)
-        found.append(Threshold(FIRST_TEN, "up is bad", most, "points"))
-    if noise.latency is not None and noise.run.machine == run.run.machine:
-        most = latency_limit(noise.latency)
-        found.append(Threshold(LATENCY, "up is bad", most, "relative_percent"))
-    return found
+def _first_ten(noise: NoiseFloor) -> list[Threshold]:
+    """Return the threshold on first ten documents that change while nothing else does."""
+    if noise.first_ten is None:
+        return []
+    most = first_ten_limit(noise.first_ten, noise.n_runs)
+    return [Threshold(FIRST_TEN, "up is bad", most, "points")]
+
+
+def _latency(run: SearchRun, noise: NoiseFloor) -> Threshold | str:
+    """Return the threshold on the time of a query, or why the time stays a note."""
+    if noise.latency is None or noise.run.machine != run.run.machine:
+        return "the noise has no times of the machine of this baseline; the time stays a note"
+    if noise.latency.n_runs < LATENCY_RUNS:
+        return (
+            f"the noise is of {noise.latency.n_runs} runs, and {LATENCY_RUNS} are needed"
+            f" (search noise RUN --repeats {LATENCY_RUNS}); the time stays a note"
+        )
+    return Threshold(LATENCY, "up is bad", latency_limit(noise.latency), "relative_percent")
 
 
 def _sliceable(run: SearchRun) -> list[str]:

@@ -34,10 +34,18 @@ def _write(name, *, seconds=0.01, tail="x", n_other=0, machine=HERE, day=1, **fi
 def guarded(tmp_path, monkeypatch, capsys):
     """A folder with the guard of a system whose noise was measured, and what was said."""
     monkeypatch.chdir(tmp_path)
-    repeats = [_write(f"n{i}", seconds=0.01 + i / 1e3, n_other=i, day=i + 1) for i in range(3)]
+    return _guard(30, capsys)
+
+
+def _guard(n, capsys, **fields):
+    """Make the guard of the first of ``n`` runs, from their noise, and return what was said."""
+    repeats = [
+        _write(f"n{i}", seconds=0.01 + i % 3 / 1e3, n_other=i % 3, day=1 + i % 28) for i in range(n)
+    ]
     assert run(["search", "noise", *repeats]) == 0
     noise = capsys.readouterr().out
-    assert run(["search", "guard", "--init", "--accept-weak-baseline", "n0.json"]) == 0
+    first = _write("first", **fields)
+    assert run(["search", "guard", "--init", "--accept-weak-baseline", first]) == 0
     return noise + capsys.readouterr().out
 
 
@@ -50,6 +58,29 @@ def test_measured_noise_adds_both_and_the_unchanged_system_passes(guarded, capsy
     assert rows["latency"].max_change >= 100
     assert run(["search", "guard", "n2.json"]) == 0
     assert "1.09" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("n", "fields", "why"),
+    [
+        (29, {}, "the noise is of 29 runs, and 30 are needed (search noise RUN --repeats 30)"),
+        (
+            30,
+            {"machine": "Darwin arm64, 8 processors (M)"},
+            "the noise has no times of the machine",
+        ),
+    ],
+)
+def test_times_of_too_few_runs_or_elsewhere_stay_a_note(
+    tmp_path, monkeypatch, capsys, n, fields, why
+):
+    monkeypatch.chdir(tmp_path)
+    assert f"left out: latency: {why}" in _guard(n, capsys, **fields)
+    text = Path("data/eval/guard.toml").read_text()
+    assert f"# - latency: {why}" in text
+    rows = {row.metric for row in read_thresholds(Path("data/eval/guard.toml")).rows}
+    assert "first_ten_changed" in rows
+    assert "latency" not in rows
 
 
 def test_each_breaches_and_says_what_it_saw(guarded, capsys):
