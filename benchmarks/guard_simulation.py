@@ -97,7 +97,7 @@ READING = """
   distributed, a new run is the slowest of 31 in 3.2 %, and of 11 in 9.1 %. Where answers vary, half
   of the first ten documents may change before their row breaches, so that it catches little; of a
   deterministic system, and of times that vary by a tenth, they catch everything. A system that is
-  three times as slow at times cannot be told from one that always is.
+  three times as slow at times looks like one that always is.
 - **The worst slice** finds drops that all queries hide, unless they are no larger than the noise of
   whole runs.
 - **Small drops.** One point is caught in 86 to 89 %, half a point in a fifth to a third.
