@@ -409,12 +409,12 @@ def tango(n_up: int, n_down: int, n: int, *, confidence: float = 0.95) -> Interv
         return (n_up - n_down - n * difference) / math.sqrt(max(spread, 1e-300))
 
     centre = (n_up - n_down) / n
-    low = -1.0 if n_down == n else _root(lambda at: score(at) - z, -1.0, centre)
-    high = 1.0 if n_up == n else _root(lambda at: score(at) + z, centre, 1.0)
+    low = -1.0 if n_down == n else root_of(lambda at: score(at) - z, -1.0, centre)
+    high = 1.0 if n_up == n else root_of(lambda at: score(at) + z, centre, 1.0)
     return Interval.of(low, high, n, confidence, "tango")
 
 
-def _root(falling: Callable[[float], float], low: float, high: float) -> float:
+def root_of(falling: Callable[[float], float], low: float, high: float) -> float:
     """Return where a falling function is 0, by halving."""
     for _ in range(60):
         middle = (low + high) / 2

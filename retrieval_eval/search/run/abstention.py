@@ -25,7 +25,7 @@ from retrieval_eval.search.ask import MISSING, ScoredDoc, says_rank_only
 from retrieval_eval.search.run.named_metrics import is_refused
 from retrieval_eval.search.run.summary import number, span
 from retrieval_eval.stats import MIN_VALUES
-from retrieval_eval.stats.proportions import wilson
+from retrieval_eval.stats.proportions import normal_quantile, root_of, t_quantile, wilson
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.values import REASONS, Interval, Value, counted, ratio
 
@@ -129,23 +129,22 @@ def auc_interval(
 def _delong(
     area: float, parts: Sequence[float], sizes: Sequence[int], confidence: float
 ) -> tuple[float, float]:
-    from scipy.special import expit, logit, stdtrit
-
     variance = math.fsum(parts)
     # Welch and Satterthwaite, each part weighted by its share so that small ones do not vanish.
     freedom = 1 / math.fsum(
         (part / variance) ** 2 / (size - 1) for part, size in zip(parts, sizes, strict=True)
     )
-    half = stdtrit(freedom, (1 + confidence) / 2) * math.sqrt(variance) / (area * (1 - area))
-    return float(expit(logit(area) - half)), float(expit(logit(area) + half))
+    half = t_quantile(freedom, (1 + confidence) / 2) * math.sqrt(variance) / (area * (1 - area))
+    middle = math.log(area / (1 - area))
+    low, high = (
+        1 / (1 + math.exp(-min(max(end, -700.0), 700.0))) for end in (middle - half, middle + half)
+    )
+    return low, high
 
 
 def _newcombe(area: float, m: int, n: int, confidence: float) -> tuple[float, float]:
     """Solve for the true areas from which the found one lies just z standard errors away."""
-    from scipy.optimize import brentq
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + confidence) / 2))
+    z = normal_quantile((1 + confidence) / 2)
     size = (m + n) / 2 - 1
 
     def excess(truth: float) -> float:
@@ -153,9 +152,9 @@ def _newcombe(area: float, m: int, n: int, confidence: float) -> tuple[float, fl
         return (truth - area) ** 2 - z * z * truth * (1 - truth) * spread / (m * n)
 
     # An area of 0 or 1 is itself a root, and the only one on its side.
-    low = 0.0 if area == 0 else brentq(excess, 0.0, min(area, 1 - 1e-9), xtol=1e-12)
-    high = 1.0 if area == 1 else brentq(excess, max(area, 1e-9), 1.0, xtol=1e-12)
-    return float(low), float(high)
+    low = 0.0 if area == 0 else root_of(excess, 0.0, min(area, 1 - 1e-9))
+    high = 1.0 if area == 1 else root_of(lambda truth: -excess(truth), max(area, 1e-9), 1.0)
+    return low, high
 
 
 def _below_twice(sorted_scores: Floats, queries: Floats) -> Floats:
