@@ -17,6 +17,16 @@ from msgspec.structs import force_setattr
 Access = Literal["opened", "matched", "listed", "written"]
 """How a file was touched: its content read, a search hit in it, its name listed, or written."""
 
+Mismatch = Literal[
+    "gold_set", "convention", "empty_ranking", "depth", "without_own", "corpus", "queries"
+]
+"""What two search runs may differ in where that is named (``--accept``)."""
+
+BaselineMismatch = Literal[
+    "gold_set", "convention", "empty_ranking", "depth", "without_own", "measures", "queries"
+]
+"""What a run may differ in from the baseline that it replaces."""
+
 Doubt = Literal[
     "unplaced_path",
     "opaque_call",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 import msgspec
@@ -42,22 +42,12 @@ from retrieval_eval.cli.search_options import (
     verbose_option,
 )
 from retrieval_eval.io.user_files import DATA, project
+from retrieval_eval.records import BaselineMismatch
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from retrieval_eval.model.search_run import SearchRun
     from retrieval_eval.search.run.abstention import Choice
-
-_CODES = (
-    "gold_set",
-    "convention",
-    "empty_ranking",
-    "depth",
-    "without_own",
-    "measures",
-    "queries",
-)
-
 
 # Removed commands, each with what does its work now.
 GONE: dict[str, str] = {
@@ -253,7 +243,7 @@ def run(
 @click.option(
     "--accept",
     multiple=True,
-    type=click.Choice(_CODES),
+    type=click.Choice(get_args(BaselineMismatch)),
     help="Make a run the baseline although it differs in this. Repeatable.",
 )
 @json_option

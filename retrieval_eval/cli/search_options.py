@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 import click
 from msgspec.structs import replace
 
 from retrieval_eval.cli.common import FILE, FOLDER, Decorator, echo
 from retrieval_eval.io.user_files import DATA, GOLD, Project, project
+from retrieval_eval.records import Mismatch
 
 if TYPE_CHECKING:
     from retrieval_eval.search.gold.database import BacklogPreset, BacklogSource
@@ -93,17 +94,7 @@ noise_option = click.option(
 accept_option = click.option(
     "--accept",
     multiple=True,
-    type=click.Choice(
-        [
-            "gold_set",
-            "convention",
-            "empty_ranking",
-            "depth",
-            "without_own",
-            "corpus",
-            "queries",
-        ]
-    ),
+    type=click.Choice(get_args(Mismatch)),
     help="Compare two runs although this differs, which a banner names.",
 )
 old_gold_option = click.option("--old-gold", type=FILE, help="Gold set of A, or of the baseline.")

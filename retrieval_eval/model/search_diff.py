@@ -16,6 +16,7 @@ from retrieval_eval.model.common import (
     SchemaVersion,
     about,
 )
+from retrieval_eval.records import Mismatch
 
 
 class GoldSetOfSide(Record, frozen=True, kw_only=True):
@@ -51,18 +52,7 @@ class DiffSettings(Record, frozen=True, kw_only=True):
 class AcceptedMismatch(Record, frozen=True, kw_only=True):
     """One."""
 
-    code: Annotated[
-        Literal[
-            "gold_set",
-            "convention",
-            "empty_ranking",
-            "depth",
-            "without_own",
-            "corpus",
-            "queries",
-        ],
-        about("Which"),
-    ]
+    code: Annotated[Mismatch, about("Which")]
     difference: Annotated[str, about("How they differ")]
 
 

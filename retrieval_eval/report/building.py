@@ -20,7 +20,7 @@ from retrieval_eval.report import notebook_files, render
 from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES
 from retrieval_eval.report.execute import Kernel, check, of_notebook
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
-from retrieval_eval.report.index import DETAILS, TRIALS, Listed, newest
+from retrieval_eval.report.index import DETAILS, RUN_NOTEBOOK, TRIALS, Listed, newest
 from retrieval_eval.report.loading import (
     as_text,
     is_demo_diff,
@@ -194,12 +194,12 @@ def build_details(folder: Path) -> Path:
         When the folder holds no report of a run, or a private one, which does not say what it was
         made with; otherwise as :func:`build`.
     """
-    made_with = read_executed(folder / "run_report.ipynb").metadata.get("papermill")
+    made_with = read_executed(folder / RUN_NOTEBOOK).metadata.get("papermill")
     given = made_with.get("parameters") if isinstance(made_with, Mapping) else None
     if not isinstance(given, Mapping):
         raise BadInputError(f"{folder}: a private report; retrieval-eval report RUN --details")
-    own = (*of_notebook(notebook_files.notebook("run_report")),)
-    given = {name: given[name] for name in own if name in given}
+    own = of_notebook(notebook_files.notebook("run_report")).keys() - {"details", "trial_pages"}
+    given = {name: given[name] for name in own & given.keys()}
     is_compared = folder.name == COMPARED
     build(
         str(given.pop("run_id", "")),
@@ -207,7 +207,7 @@ def build_details(folder: Path) -> Path:
         is_compared=is_compared,
         details=True,
         pdf=(folder / "report.pdf").is_file(),
-        **{name: value for name, value in given.items() if name not in ("details", "trial_pages")},
+        **given,
     )
     return folder / DETAILS / PAGE
 

@@ -190,19 +190,19 @@ class Switch:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         from retrieval_eval.report.show import switch_html
 
-        bundles = [
-            block._repr_mimebundle_(include, exclude)
+        shown = [
+            (said, [block._repr_mimebundle_(include, exclude) for block in (note(said), *blocks)])
             for said, blocks in self.panes
-            for block in (note(said), *blocks)
         ]
+        every = [bundle for _, bundles in shown for bundle in bundles]
         joined = {
-            kind: "\n".join(bundle[kind] for bundle in bundles)
+            kind: "\n".join(bundle[kind] for bundle in every)
             for kind in ("text/markdown", "text/plain")
         }
-        figures: dict[str, Any] = {}
-        for bundle in bundles:
-            figures |= bundle.get(FIGURE_DATA, {})
-        return {"text/html": switch_html(self), **joined, FIGURE_DATA: figures}
+        figures = {k: v for bundle in every for k, v in bundle.get(FIGURE_DATA, {}).items()}
+        # A page has the sentence as what opens the pane.
+        html = switch_html((said, [b["text/html"] for b in own[1:]]) for said, own in shown)
+        return {"text/html": html, **joined, FIGURE_DATA: figures}
 
 
 def _data(figure: Figure) -> dict[str, Any]:

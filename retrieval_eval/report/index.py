@@ -38,6 +38,8 @@ DOCUMENT: Final = "index.qmd"
 TRIALS: Final = "trials"
 DETAILS: Final = "details"
 """Folders of the pages of trials and of details beside the page of a run, which leads to them."""
+RUN_NOTEBOOK: Final = "run_report.ipynb"
+"""The executed notebook that lies beside the page of a run."""
 
 TITLE: Final = "All reports"
 KINDS: Final = {

@@ -159,7 +159,9 @@ def load_run(
     if meant.arms or meant.values:
         parameters["design"] = str(design) if isinstance(design, str | Path) else text_of(meant)
     key = repr((names, separate_runs, {name: str(value) for name, value in parameters.items()}))
-    run = None if _loaded is None else _loaded.get(key)
+    # Two frames may print alike.
+    kept = None if is_frame or hasattr(run_ids, "to_dict") else _loaded
+    run = None if kept is None else kept.get(key)
     if run is None:
         evaluation = evaluate(
             names,
@@ -182,8 +184,8 @@ def load_run(
             new_names=new_names,
             traces=[done.job.trial for own in evaluation.runs for done in own.trials],
         )
-        if _loaded is not None:
-            _loaded[key] = run
+        if kept is not None:
+            kept[key] = run
     if privacy or trial_pages_at or details_at:
         run = run.shown(privacy, trial_pages_at, details_at)
     is_whole = where is None or (isinstance(where, str) and not where.strip())

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import quote
 
 from retrieval_eval.escape import html_text, raw_block, visible
 from retrieval_eval.report import style
-from retrieval_eval.report.exhibits import (
-    Block,
-    Empty,
-    Exhibit,
-    Figure,
-    Link,
-    Links,
-    Strong,
-    Switch,
-    Table,
-)
+from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Links, Strong, Table
 from retrieval_eval.report.typst import to_typst
 
 SHORT: Final = 8
@@ -88,11 +78,11 @@ def to_html(block: Block) -> str:
     return f'<div class="block {block.kind}{tone}{width}">\n' + "\n".join(parts) + "\n</div>"
 
 
-def switch_html(switch: Switch) -> str:
-    """Return a line for each sentence of a switch, which opens its blocks and closes the others."""
+def switch_html(shown: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return a line for each sentence, which opens the blocks below it and closes the others."""
     panes = []
-    for said, blocks in switch.panes:
-        inner = "\n".join(map(to_html, blocks))
+    for said, blocks in shown:
+        inner = "\n".join(blocks)
         summary = f"<summary>{_marked(html_text(said))}</summary>"
         panes.append(f'<details class="pane" name="switch">{summary}\n{inner}</details>')
     return '<div class="block section switch">\n' + "\n".join(panes) + "\n</div>"

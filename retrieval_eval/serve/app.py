@@ -21,7 +21,7 @@ from retrieval_eval.io.files import json_bytes, read_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.dashboard import Backlog, Dashboard, ShownRun, SkippedFile
 from retrieval_eval.model.search_run import MetricChange, MetricMean
-from retrieval_eval.report.index import DETAILS, PAGE
+from retrieval_eval.report.index import DETAILS, PAGE, RUN_NOTEBOOK
 from retrieval_eval.report.names import MISSING, rate, signed
 from retrieval_eval.report.simulated import TITLE, notice
 from retrieval_eval.search.run import HEADLINE
@@ -326,9 +326,6 @@ CONTENT_TYPES: Final[dict[str, str]] = {
 }
 """Suffixes that are served, with their content types; everything else does not exist."""
 
-RUN_NOTEBOOK: Final = "run_report.ipynb"
-"""The executed notebook that lies beside the page of a run."""
-
 
 def create_app(
     sources: Sources, *, host: str = "127.0.0.1", allowed_hosts: Iterable[str] = ()
@@ -404,12 +401,8 @@ class _Endpoints:
         reports, path = self.sources.reports, request.path_params["path"]
         found = find_report(reports, path)
         if found is None and (of := run_without_details(reports, path)) is not None:
-            from retrieval_eval.report import build_details
-
-            try:
-                build_details(of)
-            except RetrievalEvalError as error:
-                return _error(503, f"the details could not be made: {visible(str(error), 500)}")
+            if (problem := why_without_details(of)) is not None:
+                return _error(503, f"the details could not be made: {problem}")
             found = find_report(reports, path)
         if found is None:
             return _error(404, "no such report")
@@ -492,6 +485,27 @@ def run_without_details(root: Path, path: str) -> Path | None:
     # A link could lead to another folder than the address says.
     is_same = found.parent == root.resolve().joinpath(*folder.split("/"))
     return found.parent if is_same and find_report(root, path) is None else None
+
+
+def why_without_details(folder: Path) -> str | None:
+    """Make the page of details of a report; return why that could not be done.
+
+    In a process of its own, which ends with all that drawing a page loads and starts.
+    """
+    from retrieval_eval.agents.runs.away import Processes, WorkerEndedError
+
+    with Processes(1) as processes:
+        try:
+            processes.submit(_make_details, folder).result()
+        except (RetrievalEvalError, WorkerEndedError) as error:
+            return visible(str(error), 500)
+    return None
+
+
+def _make_details(folder: Path) -> None:
+    from retrieval_eval.report import build_details
+
+    build_details(folder)
 
 
 def content_type(path: Path) -> str | None:

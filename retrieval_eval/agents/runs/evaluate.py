@@ -276,42 +276,6 @@ def evaluate(
     NothingToEvaluateError
         When no run holds a trial, or a folder is no run but holds runs.
     """
-    with ExitStack() as stack:
-        named, truth = _without_frames(runs, benchmarks_root, stack)
-        return _evaluate(
-            *(named, runs_root, truth, output_dir, k_values, jobs, executor, tables, seed, progress)
-        )
-
-
-def _without_frames(
-    runs: Sequence[str | Path | pd.DataFrame],
-    truth: Path | str | pd.DataFrame | None,
-    stack: ExitStack,
-) -> tuple[list[str | Path], Path | str | None]:
-    """Return runs and truth with files in place of frames, which the stack removes."""
-
-    def named(given: str | Path | pd.DataFrame, name: str) -> str | Path:
-        if isinstance(given, str | Path):
-            return given
-        return as_file(given, stack.enter_context(private_folder()) / name)
-
-    return [named(run, "trials.jsonl") for run in runs], (
-        None if truth is None else named(truth, "truth.jsonl")
-    )
-
-
-def _evaluate(
-    runs: Sequence[str | Path],
-    runs_root: Path | str | None,
-    benchmarks_root: Path | str | None,
-    output_dir: Path | str | None,
-    k_values: Sequence[int],
-    jobs: int,
-    executor: str | None,
-    tables: bool,
-    seed: int,
-    progress: Progress | None,
-) -> Evaluation:
     # What other distributions add must load, or every trial would be measured without it.
     for registry in (FORMATS, DIALECTS):
         registry.load()
@@ -321,18 +285,19 @@ def _evaluate(
     if is_url(runs_root):
         raise BadInputError("the runs root is no URL: name each run behind a URL by its own")
     local_root = None if runs_root is None else Path(runs_root)
-    benchmarks, output = (
-        None if folder is None else located(folder) for folder in (benchmarks_root, output_dir)
-    )
-    if is_demo(runs, local_root):
-        _refuse_own_demo()
-        if isinstance(output, Place):
-            raise BadInputError("the demonstration is written to a local folder")
-        output = output or DEMO_OUTPUT
-        write_demo(output)
-        local_root, benchmarks = output / "runs", output / "benchmarks"
-    places = [located(run) if is_url(run) else run for run in runs]
     with ExitStack() as stack:
+        named, truth = _without_frames(runs, benchmarks_root, stack)
+        benchmarks, output = (
+            None if folder is None else located(folder) for folder in (truth, output_dir)
+        )
+        if is_demo(named, local_root):
+            _refuse_own_demo()
+            if isinstance(output, Place):
+                raise BadInputError("the demonstration is written to a local folder")
+            output = output or DEMO_OUTPUT
+            write_demo(output)
+            local_root, benchmarks = output / "runs", output / "benchmarks"
+        places = [located(run) if is_url(run) else run for run in named]
         stack.enter_context(collecting_rarely())
         is_away = any(isinstance(each, Place) for each in (*places, benchmarks, output))
         away = Away(stack.enter_context(private_folder()) if is_away else Path())
@@ -342,7 +307,7 @@ def _evaluate(
         else:
             tasks = benchmarks or default_benchmarks_root(found)
         truths = None
-        if tasks is not None and not is_url(benchmarks_root) and is_truth(tasks):
+        if tasks is not None and not is_url(truth) and is_truth(tasks):
             truths = read_truths(tasks)
             tasks = None
         problems = _with_tasks(found, tasks, truths, away)
@@ -364,6 +329,23 @@ def _evaluate(
             for run in results:
                 write_tables((output or run.folder) / TABLES, run.folder, run.summary, run.metrics)
     return Evaluation(results, seed, None if tasks is None else away.shown(tasks))
+
+
+def _without_frames(
+    runs: Sequence[str | Path | pd.DataFrame],
+    truth: Path | str | pd.DataFrame | None,
+    stack: ExitStack,
+) -> tuple[list[str | Path], Path | str | None]:
+    """Return runs and truth with files in place of frames, which the stack removes."""
+
+    def named(given: str | Path | pd.DataFrame, name: str) -> str | Path:
+        if isinstance(given, str | Path):
+            return given
+        return as_file(given, stack.enter_context(private_folder()) / name)
+
+    return [named(run, "trials.jsonl") for run in runs], (
+        None if truth is None else named(truth, "truth.jsonl")
+    )
 
 
 @dataclass(frozen=True, slots=True)

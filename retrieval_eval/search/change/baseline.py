@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from retrieval_eval.model.search_run import (
     MetricChange,
     SearchRun,
 )
+from retrieval_eval.records import BaselineMismatch
 from retrieval_eval.search.change.comparability import (
     changes,
     common_measures,
@@ -46,15 +47,7 @@ from retrieval_eval.values import counted
 DEFAULT_BASELINE: Final = DATA / "baseline.json"
 SLICED_BY: Final = ("corpus", "area")
 
-ACCEPTABLE: Final = (
-    "gold_set",
-    "convention",
-    "empty_ranking",
-    "depth",
-    "without_own",
-    "measures",
-    "queries",
-)
+ACCEPTABLE: Final = get_args(BaselineMismatch)
 """What may differ from the old baseline when that is named: see `differences`, and ``queries``,
 where the run did not ask all of the old ones, or, without old ones, of its gold set."""
 

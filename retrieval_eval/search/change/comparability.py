@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, get_args
 
 from msgspec.structs import replace
 
@@ -19,21 +19,14 @@ from retrieval_eval.model.search_run import (
     RunHeader,
     SearchRun,
 )
+from retrieval_eval.records import Mismatch
 from retrieval_eval.search.ask.retrievers import retriever_kind
 from retrieval_eval.search.change.paired_change import moved_between, ranking_differs
 from retrieval_eval.search.run.document import without_untrusted
 from retrieval_eval.search.run.trust import distrust, drift_sentence, incomplete, trust_of
 from retrieval_eval.values import counted
 
-ACCEPTABLE: Final = (
-    "gold_set",
-    "convention",
-    "empty_ranking",
-    "depth",
-    "without_own",
-    "corpus",
-    "queries",
-)
+ACCEPTABLE: Final = get_args(Mismatch)
 """What two runs may differ in when that is named: see `mismatches`."""
 
 _SETTINGS: Final = (

@@ -168,8 +168,9 @@ def measure_pair(
     the noise of this kind of machine.
     """
     is_tops = threshold.metric == FIRST_TEN
-    find = _first_ten if is_tops else _latency
-    found = find(run.first, baseline.first, ids, noise)
+    found = (
+        _first_ten(run.first, baseline.first, ids) if is_tops else _latency(run.first, ids, noise)
+    )
     if isinstance(found, str):
         gap = Value.missing("no_computable_values")
         if threshold.required:
@@ -180,7 +181,7 @@ def measure_pair(
 
 
 def _first_ten(
-    run: SearchRun, baseline: SearchRun, ids: Collection[str] | None, _noise: NoiseFloor | None
+    run: SearchRun, baseline: SearchRun, ids: Collection[str] | None
 ) -> tuple[float, int] | str:
     if changed := set_up_anew(baseline, run):
         return f"the set-up changed: {changed[0]}"
@@ -189,7 +190,7 @@ def _first_ten(
 
 
 def _latency(
-    run: SearchRun, _baseline: SearchRun, ids: Collection[str] | None, noise: NoiseFloor | None
+    run: SearchRun, ids: Collection[str] | None, noise: NoiseFloor | None
 ) -> tuple[float, int] | str:
     if noise is None or noise.latency is None:
         return "the noise of times was not measured"
@@ -206,7 +207,7 @@ def _latency(
 
 def latency_note(run: SearchRun, noise: NoiseFloor | None) -> str | None:
     """Return how long queries take beside the runs of the noise file, or None where not known."""
-    found = _latency(run, run, None, noise)
+    found = _latency(run, None, noise)
     if noise is None or noise.latency is None or isinstance(found, str):
         return None
     ratio, n = found

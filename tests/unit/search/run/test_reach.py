@@ -17,7 +17,7 @@ WITHOUT = Settings(k_values=(1, 2), depth=20, n_resamples=20, without_own=True)
 
 
 class SelfFirst:
-    """Finds the text that was asked for itself first, as every engine does."""
+    """Finds the text of the query itself first, as every engine does."""
 
     def search(self, query, *, corpus, k):
         return [ScoredDoc(f"d{(int(query) + step) % 40}", 40.0 - step) for step in range(k)]
